@@ -1,0 +1,148 @@
+"""What goes into an extraction model and what comes out: records, results and their JSON form.
+
+Positions are *words* in a record with ``tokens`` and *code points* of the very text in a record with ``text``; ``end`` is
+exclusive. A group that is None was not annotated, an empty tuple means that there is nothing to annotate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entity:
+    """A typed span. ``score`` is a probability; ``text`` is the surface text, filled in results."""
+
+    start: int
+    end: int
+    type: str
+    score: float | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Relation:
+    """A typed, directed link; ``head`` and ``tail`` are positions in the record's own ``entities``."""
+
+    head: int
+    tail: int
+    type: str
+    score: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trigger:
+    """The span that evokes an event; ``type`` is the event type."""
+
+    start: int
+    end: int
+    type: str
+    score: float | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Argument:
+    """A span with a role in an event; fragments of one discontinuous argument share ``group`` within the event."""
+
+    start: int
+    end: int
+    role: str
+    group: int | None = None
+    score: float | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """A trigger and its arguments."""
+
+    trigger: Trigger
+    arguments: tuple[Argument, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Where a record was read: ``file`` as the user named it and ``line`` from 1."""
+
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class IERecord:
+    """One annotated or plain text.
+
+    Exactly one of ``text`` and ``tokens`` is set. ``extra`` holds unknown keys, which travel through untouched.
+    """
+
+    id: str | None = None
+    text: str | None = None
+    tokens: tuple[str, ...] | None = None
+    entities: tuple[Entity, ...] | None = None
+    relations: tuple[Relation, ...] | None = None
+    events: tuple[Event, ...] | None = None
+    doc_id: str | None = None
+    sent_index: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    source: Source | None = field(default=None, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as plain JSON values, absent groups left out.
+
+        >>> IERecord(id="a", text="Hi Bo", entities=(Entity(start=3, end=5, type="Person"),)).to_dict()
+        {'id': 'a', 'text': 'Hi Bo', 'entities': [{'start': 3, 'end': 5, 'type': 'Person'}]}
+        """
+        out: dict[str, Any] = {}
+        for key in ("id", "doc_id", "sent_index", "text"):
+            if getattr(self, key) is not None:
+                out[key] = getattr(self, key)
+        if self.tokens is not None:
+            out["tokens"] = list(self.tokens)
+        for key in ("entities", "relations"):
+            if getattr(self, key) is not None:
+                out[key] = [_plain(item) for item in getattr(self, key)]
+        if self.events is not None:
+            out["events"] = [
+                {"trigger": _plain(e.trigger), "arguments": [_plain(a) for a in e.arguments]} for e in self.events
+            ]
+        return out | dict(self.extra)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputInfo:
+    """What the model saw of one input.
+
+    Attributes:
+        words: Number of words.
+        pieces: Number of tokenizer pieces, without special ones.
+        windows: Number of windows that the words were spread over.
+        truncated: Number of pieces that were left out (only of a single word longer than the encoder's limit).
+        skipped: What was left out and why, in words.
+    """
+
+    words: int
+    pieces: int
+    windows: int
+    truncated: int = 0
+    skipped: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class IEResult(IERecord):
+    """A record with predicted groups, scores, and what the model saw of it. Goes to JSON and back."""
+
+    input: InputInfo | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as a data line with scores; reads back as a record."""
+        out = super().to_dict()
+        if self.input is not None:
+            out["input"] = {**vars(self.input), "skipped": list(self.input.skipped)}
+        return out
+
+
+def _plain(item: Any) -> dict[str, Any]:
+    return {k: v for k, v in vars(item).items() if v is not None}

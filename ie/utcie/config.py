@@ -1,0 +1,104 @@
+"""Settings of UTC-IE; plain data, no torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from nlpkit.encoder.config import EncoderConfig
+from nlpkit.errors import ConfigError
+from nlpkit.training.config import TrainConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class UTCIEModelConfig:
+    """The network and its decoder. Source: Yan et al., UTC-IE, ACL 2023, section 3."""
+
+    channels: int = 64
+    """Width C of the word-pair tensor; a multiple of 8."""
+
+    biaffine_dim: int = 200
+    """Width d of the two projections before the biaffine layer."""
+
+    layers: int = 2
+    """Plusformer layers N; 0 gives the plain biaffine model."""
+
+    position_dim: int = 50
+    """Width of the embedding of the distance between two words; 0 switches it off."""
+
+    dropout: float = 0.2
+    """Dropout on word vectors and projections."""
+
+    plus_dropout: float = 0.15
+    """Dropout inside Plusformer."""
+
+    link_loss: Literal["adaptive", "bce"] = "adaptive"
+    """Loss of relations and roles: adaptive threshold, or binary cross-entropy."""
+
+    empty_link_weight: float = 1.0
+    """Weight of the link loss on word pairs that are no border pair of two gold spans."""
+
+    reduction: Literal["sum", "positives", "cells"] = "sum"
+    """How the losses of the cells of a record are put together: their sum, or divided by the gold cells or all cells."""
+
+    entity_overlap: Literal["flat", "nested", "any"] = "nested"
+    """Which entities may overlap: none, only one inside another, or all."""
+
+    trigger_overlap: Literal["flat", "nested", "any"] = "nested"
+    """The same for triggers."""
+
+    argument_overlap: Literal["flat", "nested", "any"] = "nested"
+    """The same for argument spans."""
+
+    multi_label: bool = True
+    """Allow several types on one span, and several relation types or roles on one pair."""
+
+    schema_filter: bool = False
+    """Keep only relations and roles whose types were seen together in training or are in the schema."""
+
+    max_words: int = 200
+    """Most words in a window; longer texts are read in overlapping windows."""
+
+    window_overlap: int = 60
+    """Words that two neighbouring windows share."""
+
+    def __post_init__(self) -> None:
+        if self.channels < 8 or self.channels % 8:
+            raise ConfigError(f"expected a multiple of 8, got {self.channels}", key="model.channels")
+        for key, low in (("biaffine_dim", 1), ("layers", 0), ("position_dim", 0), ("max_words", 2), ("window_overlap", 0)):
+            if getattr(self, key) < low:
+                raise ConfigError(f"expected at least {low}, got {getattr(self, key)}", key=f"model.{key}")
+        for key in ("dropout", "plus_dropout"):
+            if not 0 <= getattr(self, key) < 1:
+                raise ConfigError(f"expected 0 to below 1, got {getattr(self, key)}", key=f"model.{key}")
+        if self.window_overlap >= self.max_words:
+            raise ConfigError(
+                f"expected less than model.max_words ({self.max_words}), got {self.window_overlap}",
+                key="model.window_overlap",
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class IEDataConfig:
+    """How records become training data."""
+
+    misaligned: Literal["error", "widen", "skip"] = "error"
+    """A span that cuts a word: an error, widened to whole words, or left out."""
+
+    symmetric: tuple[str, ...] = ()
+    """Relation types without direction; a schema file may say so too."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UTCIEConfig:
+    """All settings of a UTC-IE run.
+
+    >>> UTCIEConfig(model=UTCIEModelConfig(layers=0)).trainer.epochs
+    20
+    """
+
+    model: UTCIEModelConfig = field(default_factory=UTCIEModelConfig)
+    encoder: EncoderConfig = field(default_factory=EncoderConfig)
+    trainer: TrainConfig = field(default_factory=TrainConfig)
+    data: IEDataConfig = field(default_factory=IEDataConfig)
+    seed: int = 1

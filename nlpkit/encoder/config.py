@@ -1,0 +1,26 @@
+"""Settings of the text encoder; plain data, no torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from nlpkit.errors import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderConfig:
+    """The Hugging Face encoder under a model."""
+
+    name: str = "minilm"
+    """``minilm`` (the packaged MiniLM-L6) or a Hugging Face model folder on disk; nothing is downloaded."""
+
+    word_pooling: Literal["max", "first", "mean"] = "max"
+    """How the pieces of a word become one vector."""
+
+    max_pieces: int | None = None
+    """Most pieces of one window, special ones included; by default the encoder's own position limit."""
+
+    def __post_init__(self) -> None:
+        if self.max_pieces is not None and self.max_pieces < 8:
+            raise ConfigError(f"expected at least 8, got {self.max_pieces}", key="encoder.max_pieces")
