@@ -1,4 +1,4 @@
-"""Fixtures that all tests share; nothing here needs a network, and torch is loaded only by the tests that ask for it."""
+"""Fixtures that all tests share; nothing here needs a network, and torch is loaded only for those who ask."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 COMMON_WORDS = (
-    "the a an of in on at to for from by with and or not is are was were has have had be it its he she they his her their this that "
-    "new company firm bank group chief executive director board city region unit plant market shares year week monday friday said "
-    "says will bought sold hired named opened closed joined left moved acquired founded appointed works lives born killed met "
-    "million billion dollars euros percent"
+    "the a an of in on at to for from by with and or not is are was were has have had be it its he she they his "
+    "her their this that new company firm bank group chief executive director board city region unit plant market "
+    "shares year week monday friday said says will bought sold hired named opened closed joined left moved "
+    "acquired founded appointed works lives born killed met million billion dollars euros percent"
 ).split()
 
 

