@@ -1,0 +1,277 @@
+"""Exact, set-based scores of entities, relations and events.
+
+Every metric counts *items*, each once a record, and sums the counts over the records (micro average). An item is
+
+================  ==================================================================================
+entity            (start, end, type)
+span              (start, end) of an entity
+relation          (head start and end, tail start and end, relation type): "boundaries"
+relation_strict   the same and the types of both entities
+trigger_id        (start, end) of a trigger
+trigger           (start, end, event type)
+argument_id       (argument start, end, event type); the place of the trigger is no part of it
+argument          the same and the role
+================  ==================================================================================
+
+Positions are those of the record itself: words or code points. A relation of a symmetric type is an unordered pair,
+so that it counts once, in whichever order it is given. Each fragment of a discontinuous argument is an item. A record
+whose gold does not annotate a group (the group is None) is left out of the metrics of that group, and what was predicted
+there is ignored. A gold label that the model does not know can only be missed; it is counted so and listed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TYPE_CHECKING, ClassVar
+
+from nlpkit.errors import DataError, Problem
+from nlpkit.ie.mistakes import find_mistakes
+from nlpkit.ie.schema import IESchema
+from nlpkit.ie.types import IERecord
+from nlpkit.metrics.counts import Counts, set_counts
+from nlpkit.results import EvaluationReport
+
+if TYPE_CHECKING:
+    from nlpkit.report.html import Section
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "entities": ("entity", "span"),
+    "relations": ("relation", "relation_strict"),
+    "events": ("trigger_id", "trigger", "argument_id", "argument"),
+}
+"""Which metrics a group of annotations gives."""
+
+METRICS = tuple(metric for metrics in GROUPS.values() for metric in metrics)
+"""All metrics in the order of the tables."""
+
+LABELLED = ("entity", "relation", "relation_strict", "trigger", "argument_id", "argument")
+"""Metrics whose items end in a label."""
+
+Item = tuple[object, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class IEReport(EvaluationReport):
+    """Scores of an extraction model; the HTML page shows confusions and draws the errors in their text."""
+
+    label_tables: ClassVar[tuple[str, ...] | None] = ("entity", "relation_strict", "trigger", "argument")
+
+    def _sections(self) -> list[Section]:
+        from nlpkit.ie.report import confusion_sections, error_section
+
+        return [*super()._sections(), *confusion_sections(self), error_section(self)]
+
+
+class IEScorer:
+    """Adds up the counts of one record after the other.
+
+    Args:
+        schema: The labels that the model knows; without it every group is scored and no label is unknown.
+        model: Name of the model for the report.
+        data: Name of the data for the report.
+        keep_errors: Keep the errors of each record; switch it off where only scores are needed.
+
+    >>> from nlpkit.ie.types import Entity
+    >>> scorer = IEScorer()
+    >>> gold = IERecord(tokens=("Bo", "left"), entities=(Entity(start=0, end=1, type="Person"),))
+    >>> scorer.add(gold, gold)
+    >>> scorer.report().scores()
+    {'entity': 1.0, 'span': 1.0}
+    """
+
+    def __init__(
+        self, schema: IESchema | None = None, *, model: str = "", data: str = "", keep_errors: bool = True
+    ) -> None:
+        self.schema, self.model, self.data, self.keep_errors = schema, model, data, keep_errors
+        self._symmetric = schema.symmetric if schema else frozenset()
+        self._known = _known_labels(schema)
+        self._modelled = {
+            "entities": schema is None or schema.entity_types is not None,
+            "relations": schema is None or schema.relation_types is not None,
+            "events": schema is None or schema.event_types is not None,
+        }
+        self._n = 0
+        self._records: Counter[str] = Counter()
+        self._ignored: Counter[str] = Counter()
+        self._counts: dict[str, dict[str, Counts]] = {metric: {} for metric in METRICS}
+        self._unknown: dict[str, Counter[str]] = {metric: Counter() for metric in self._known}
+        self._errors: list[dict[str, object]] = []
+
+    def add(self, gold: IERecord, predicted: IERecord) -> None:
+        """Count one record.
+
+        Raises:
+            DataError: The two are not the same text, or a relation has no entity at one of its ends.
+        """
+        _check_same_text(gold, predicted, self._n)
+        self._n += 1
+        gold_items, predicted_items = record_items(gold, self._symmetric), record_items(predicted, self._symmetric)
+        for group, metrics in GROUPS.items():
+            if getattr(gold, group) is None:
+                continue
+            if not self._modelled[group]:
+                self._ignored[group] += 1
+                continue
+            for metric in metrics:
+                self._records[metric] += 1
+                self._add_items(metric, gold_items[metric], predicted_items.get(metric, frozenset()))
+        if self.keep_errors:
+            self._keep_errors(gold, predicted)
+
+    def report(self) -> IEReport:
+        """The scores of all records so far."""
+        scored = [metric for metric in METRICS if self._records[metric]]
+        return IEReport(
+            model=self.model,
+            data=self.data,
+            n=self._n,
+            metrics={metric: sum(self._counts[metric].values(), Counts()) for metric in scored},
+            per_label={metric: self._per_label(metric) for metric in scored if metric in LABELLED},
+            records={metric: self._records[metric] for metric in scored},
+            unknown_labels={m: dict(sorted(labels.items())) for m, labels in self._unknown.items() if labels},
+            left_out=self._left_out(),
+            error_records=tuple(self._errors),
+        )
+
+    def _add_items(self, metric: str, gold: frozenset[Item], predicted: frozenset[Item]) -> None:
+        counts = self._counts[metric]
+        if metric not in LABELLED:
+            counts[""] = counts.get("", Counts()) + set_counts(gold, predicted)
+            return
+        labels = {str(item[-1]) for item in gold | predicted}
+        for label in labels:
+            found = set_counts(*({i for i in items if i[-1] == label} for items in (gold, predicted)))
+            counts[label] = counts.get(label, Counts()) + found
+        for item in gold if metric in self._known else ():
+            if item[-1] not in self._known[metric]:
+                self._unknown[metric][str(item[-1])] += 1
+
+    def _keep_errors(self, gold: IERecord, predicted: IERecord) -> None:
+        groups = [g for g, modelled in self._modelled.items() if modelled and getattr(gold, g) is not None]
+        mistakes = find_mistakes(gold, predicted, groups=groups, symmetric=self._symmetric, index=self._n - 1)
+        if mistakes is not None:
+            self._errors.append(mistakes)
+
+    def _per_label(self, metric: str) -> dict[str, Counts]:
+        counts = self._counts[metric]
+        names = set(counts) | _labels_of(self.schema, metric)
+        return {name: counts.get(name, Counts()) for name in sorted(names)}
+
+    def _left_out(self) -> dict[str, str]:
+        reasons: dict[str, str] = {}
+        for group, metrics in GROUPS.items():
+            if self._ignored[group]:
+                reasons[group] = f"the model does not predict them ({self._ignored[group]} records annotate them)"
+            elif self._n and self.schema is not None and self._modelled[group] and not self._records[metrics[0]]:
+                reasons[group] = "no record annotates them"
+        return reasons
+
+
+def score_records(
+    gold: Iterable[IERecord],
+    predicted: Iterable[IERecord],
+    *,
+    schema: IESchema | None = None,
+    model: str = "",
+    data: str = "",
+) -> IEReport:
+    """Score predictions against gold records, in the same order.
+
+    Raises:
+        DataError: The two have different lengths or hold different texts.
+
+    >>> from nlpkit.ie.types import Entity
+    >>> text = {"text": "Bo met Al"}
+    >>> gold = IERecord(**text, entities=(Entity(start=0, end=2, type="Person"), Entity(start=7, end=9, type="Person")))
+    >>> found = IERecord(**text, entities=(Entity(start=0, end=2, type="Place"), Entity(start=7, end=9, type="Person")))
+    >>> score_records([gold], [found]).scores()
+    {'entity': 0.5, 'span': 1.0}
+    """
+    scorer = IEScorer(schema, model=model, data=data)
+    for position, (one, other) in enumerate(zip_longest(gold, predicted)):
+        if one is None or other is None:
+            kind = "gold record" if one is None else "prediction"
+            raise DataError(f"record {position}: there is no {kind}; expected one prediction for each gold record")
+        scorer.add(one, other)
+    return scorer.report()
+
+
+def record_items(record: IERecord, symmetric: frozenset[str] = frozenset()) -> dict[str, frozenset[Item]]:
+    """The items of each metric, without those of groups that the record does not annotate.
+
+    >>> from nlpkit.ie.types import Entity
+    >>> record_items(IERecord(tokens=("Bo",), entities=(Entity(start=0, end=1, type="Person"),)))
+    {'entity': frozenset({(0, 1, 'Person')}), 'span': frozenset({(0, 1)})}
+    """
+    items: dict[str, frozenset[Item]] = {}
+    if record.entities is not None:
+        items["entity"] = frozenset((e.start, e.end, e.type) for e in record.entities)
+        items["span"] = frozenset((e.start, e.end) for e in record.entities)
+    if record.relations is not None:
+        items["relation"] = frozenset(relation_items(record, symmetric, is_strict=False))
+        items["relation_strict"] = frozenset(relation_items(record, symmetric, is_strict=True))
+    if record.events is not None:
+        triggers = [event.trigger for event in record.events]
+        arguments = [(a, event.trigger.type) for event in record.events for a in event.arguments]
+        items["trigger_id"] = frozenset((t.start, t.end) for t in triggers)
+        items["trigger"] = frozenset((t.start, t.end, t.type) for t in triggers)
+        items["argument_id"] = frozenset((a.start, a.end, event_type) for a, event_type in arguments)
+        items["argument"] = frozenset((a.start, a.end, event_type, a.role) for a, event_type in arguments)
+    return items
+
+
+def relation_items(record: IERecord, symmetric: frozenset[str], *, is_strict: bool) -> list[Item]:
+    """Each relation as (head, tail, type); the ends of a symmetric type are sorted.
+
+    Raises:
+        DataError: A relation has no entity at one of its ends.
+    """
+    entities, items = record.entities or (), []
+    for position, relation in enumerate(record.relations or ()):
+        if not (0 <= relation.head < len(entities) and 0 <= relation.tail < len(entities)):
+            message = f"head {relation.head} and tail {relation.tail}, the record has {len(entities)} entities"
+            raise DataError([Problem(message=message, record_id=record.id, field=f"relations[{position}]")])
+        ends: list[tuple[int | str, ...]] = [
+            (e.start, e.end, e.type) if is_strict else (e.start, e.end)
+            for e in (entities[relation.head], entities[relation.tail])
+        ]
+        if relation.type in symmetric:
+            ends.sort()
+        items.append((*ends, relation.type))
+    return items
+
+
+def _known_labels(schema: IESchema | None) -> dict[str, set[str]]:
+    """The labels of the schema for each metric whose unknown labels are listed; each label is listed by one metric."""
+    if schema is None:
+        return {}
+    return {metric: _labels_of(schema, metric) for metric in ("entity", "relation", "trigger", "argument")}
+
+
+def _labels_of(schema: IESchema | None, metric: str) -> set[str]:
+    if schema is None:
+        return set()
+    if metric == "entity":
+        return set(schema.entity_types or ())
+    if metric in ("relation", "relation_strict"):
+        return {r.name for r in schema.relation_types or ()}
+    return set(schema.roles if metric == "argument" else schema.trigger_types)
+
+
+def _check_same_text(gold: IERecord, predicted: IERecord, position: int) -> None:
+    if gold.text == predicted.text and gold.tokens == predicted.tokens:
+        return
+    raise DataError(
+        [
+            Problem(
+                message=f"prediction {position} (id {predicted.id!r}) is of another text than the gold record",
+                remedy="give the predictions in the order of the gold records and in the same form (text or tokens)",
+                file=gold.source.file if gold.source else None,
+                line=gold.source.line if gold.source else None,
+                record_id=gold.id,
+            )
+        ]
+    )
