@@ -1,0 +1,295 @@
+"""From a JSON object to a record, with every problem of it named.
+
+An error makes the record unusable, a warning does not: repeats of a label are read once and unknown keys of a label are
+not used. ``null`` is the same as a missing key. Unknown keys of the record itself travel in ``extra``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+from nlpkit.data.fields import FieldReader, shown_int
+from nlpkit.data.lines import json_type
+from nlpkit.errors import Problem
+from nlpkit.ie.types import Argument, Entity, Event, IERecord, IEResult, InputInfo, Relation, Source, Trigger
+
+RECORD_KEYS = ("id", "text", "tokens", "entities", "relations", "events", "doc_id", "sent_index", "input")
+_SPAN_KEYS = ("start", "end", "text", "nth", "score")
+_SHOWN_PLACES = 10
+_INPUT_REMEDY = "'input' says what a model saw of the text; rename the key, or leave it out"
+
+
+def parse_record(obj: Mapping[str, Any], *, source: Source | None = None) -> tuple[IERecord | None, list[Problem]]:
+    """Read one record.
+
+    Args:
+        obj: A data line or a result line.
+        source: Where it comes from, for the problems and the record.
+
+    Returns:
+        The record, or None if there is an error, and all problems. A result line gives an ``IEResult``.
+
+    >>> record, problems = parse_record({"text": "Bo met Al", "entities": [{"text": "Al", "type": "Person"}]})
+    >>> record.entities
+    (Entity(start=7, end=9, type='Person', score=None, text=None),)
+    >>> print(*parse_record({"text": "Bo", "entities": [{"start": 0, "end": 9, "type": "P"}]})[1])
+    <records>: entities[0]: span 0 to 9 leaves the text, which has 2 characters; give 0 <= start < end <= 2
+    """
+    parser = _Parser(source)
+    record = parser.record(obj)
+    return (None if any(p.severity == "error" for p in parser.problems) else record), parser.problems
+
+
+class _Parser(FieldReader):
+    """Reads one record; each method reads one kind of item and gives None if it cannot be used."""
+
+    def __init__(self, source: Source | None) -> None:
+        super().__init__(source)
+        self.text: str | None = None
+        self.tokens: tuple[str, ...] | None = None
+
+    def record(self, obj: Mapping[str, Any]) -> IERecord | None:
+        if not isinstance(obj, Mapping):
+            self.error(None, f"expected an object, found {json_type(obj)}", 'give {"text": ...} or {"tokens": [...]}')
+            return None
+        self.record_id = self.value(obj, "id", "a string", "")
+        extra = {key: value for key, value in obj.items() if key not in RECORD_KEYS}
+        self.check_extra(extra)
+        if not self.read_content(obj):
+            return None
+        entities, moved = self.entities(obj)
+        values: dict[str, Any] = {
+            "id": self.record_id,
+            "text": self.text,
+            "tokens": self.tokens,
+            "entities": entities,
+            "relations": self.relations(obj, moved),
+            "events": self.events(obj),
+            "doc_id": self.value(obj, "doc_id", "a string", ""),
+            "sent_index": self.value(obj, "sent_index", "an integer", ""),
+            "extra": extra,
+            "source": self.source,
+        }
+        info = self.value(obj, "input", "an object", "", remedy=_INPUT_REMEDY)
+        return IERecord(**values) if info is None else IEResult(**values, input=self.input_info(info))
+
+    def read_content(self, obj: Mapping[str, Any]) -> bool:
+        """Read ``text`` or ``tokens``; without them positions mean nothing and the labels are not read."""
+        has = [key for key in ("text", "tokens") if obj.get(key) is not None]
+        if len(has) != 1:
+            found = "both 'text' and 'tokens'" if has else "neither 'text' nor 'tokens'"
+            self.error(None, f"found {found}, expected one of them", "keep the one that the positions belong to")
+            return False
+        self.text = self.value(obj, "text", "a string", "")
+        tokens = self.value(obj, "tokens", "a list", "")
+        if tokens is not None:
+            read = [self.item(token, "a string", f"tokens[{number}]") for number, token in enumerate(tokens)]
+            if None not in read:
+                self.tokens = tuple(read)
+        return self.text is not None or self.tokens is not None
+
+    def entities(self, obj: Mapping[str, Any]) -> tuple[tuple[Entity, ...] | None, list[int | None] | None]:
+        """The entities, and for each item of the list its position among them; None if there is no such list."""
+        items = self.items(obj, "entities", "")
+        if items is None:
+            return None, None
+        found: dict[Hashable, Entity] = {}
+        places: dict[Hashable, int] = {}
+        moved: list[int | None] = []
+        for field, item in items:
+            values = self.labelled_span(item, "type", field)
+            if values is None:
+                moved.append(None)
+                continue
+            key = (values["start"], values["end"], values["type"])
+            if not self.repeat(found, key, field, "entity"):
+                found[key] = Entity(**values)
+            moved.append(places.setdefault(key, len(places)))
+        return tuple(found.values()), moved
+
+    def relations(self, obj: Mapping[str, Any], moved: list[int | None] | None) -> tuple[Relation, ...] | None:
+        items = self.items(obj, "relations", "")
+        if items is None:
+            return None
+        if items and obj.get("entities") is None:
+            self.error("relations", "the record has relations but no 'entities' to link", "give 'entities'")
+            return None
+        found: dict[Hashable, Relation] = {}
+        for field, item in items:
+            if item is None:
+                continue
+            self.check_keys(item, ("head", "tail", "type", "score"), field)
+            ends = [self.end_of_relation(item, key, field, moved) for key in ("head", "tail")]
+            label, score = self.label(item, "type", field), self.score(item, field)
+            if ends[0] is None or ends[1] is None or label is None:
+                continue
+            head, tail = ends[0], ends[1]
+            if head == tail:
+                self.error(field, f"head and tail are the same entity ({item['head']})", "link two different entities")
+                continue
+            if not self.repeat(found, (head, tail, label), field, "relation"):
+                found[head, tail, label] = Relation(head=head, tail=tail, type=label, score=score)
+        return tuple(found.values())
+
+    def end_of_relation(
+        self, item: Mapping[str, Any], key: str, field: str, moved: list[int | None] | None
+    ) -> int | None:
+        """The position of a relation's head or tail among the entities that were read."""
+        index = self.value(item, key, "an integer", field, required=True)
+        if index is None or moved is None:
+            return None
+        if not 0 <= index < len(moved):
+            listed = f"the record has {len(moved)} entities"
+            remedy = f"give a position from 0 to {len(moved) - 1}" if moved else "list the entity under 'entities'"
+            self.error(f"{field}.{key}", f"entity {shown_int(index)} is missing, {listed}", remedy)
+            return None
+        return moved[index]
+
+    def events(self, obj: Mapping[str, Any]) -> tuple[Event, ...] | None:
+        items = self.items(obj, "events", "")
+        if items is None:
+            return None
+        found: dict[Hashable, Event] = {}
+        for field, item in items:
+            if item is None:
+                continue
+            self.check_keys(item, ("trigger", "arguments"), field)
+            span = self.value(item, "trigger", "an object", field, required=True, remedy="every event needs a trigger")
+            trigger = self.labelled_span(span, "type", f"{field}.trigger")
+            arguments = self.arguments(item, field)
+            if trigger is None or arguments is None:
+                continue
+            event = Event(trigger=Trigger(**trigger), arguments=arguments)
+            roles = frozenset((a.start, a.end, a.role, a.group) for a in arguments)
+            key = (trigger["start"], trigger["end"], trigger["type"], roles)
+            if not self.repeat(found, key, field, "event"):
+                found[key] = event
+        return tuple(found.values())
+
+    def arguments(self, event: Mapping[str, Any], field: str) -> tuple[Argument, ...] | None:
+        items = self.items(event, "arguments", field, required=True)
+        if items is None:
+            return None
+        found: dict[Hashable, Argument] = {}
+        for place, item in items:
+            values = self.labelled_span(item, "role", place, also=("group",))
+            if values is None or item is None:
+                continue
+            group = self.value(item, "group", "an integer", place)
+            key = (values["start"], values["end"], values["role"], group)
+            if not self.repeat(found, key, place, "argument"):
+                found[key] = Argument(**values, group=group)
+        return tuple(found.values())
+
+    def labelled_span(
+        self, item: Mapping[str, Any] | None, label_key: str, field: str, also: Sequence[str] = ()
+    ) -> dict[str, Any] | None:
+        """Start, end, label, score and surface text of an item."""
+        if item is None:
+            return None
+        self.check_keys(item, (*_SPAN_KEYS, label_key, *also), field)
+        label, score, span = self.label(item, label_key, field), self.score(item, field), self.span(item, field)
+        if label is None or span is None:
+            return None
+        has_position = item.get("start") is not None
+        text = item.get("text") if has_position else None
+        return {"start": span[0], "end": span[1], label_key: label, "score": score, "text": text}
+
+    def span(self, item: Mapping[str, Any], field: str) -> tuple[int, int] | None:
+        """Start and end, given as such or by the surface text."""
+        surface = self.value(item, "text", "a string", field)
+        if surface is None and item.get("text") is not None:
+            return None
+        given = [key for key in ("start", "end") if item.get(key) is not None]
+        if not given and self.text is not None and surface is not None:
+            return self.find(surface, item, field)
+        start, end = (self.value(item, key, "an integer", field, required=True) for key in ("start", "end"))
+        if start is None or end is None:
+            return None
+        content: Sequence[str] = self.text if self.text is not None else self.tokens or ()
+        unit, size = ("characters" if self.text is not None else "words"), len(content)
+        remedy = f"give 0 <= start < end <= {size}"
+        place = f"span {shown_int(start)} to {shown_int(end)}"
+        if start > end:
+            self.error(field, f"{place} starts after it ends", remedy)
+        elif start == end:
+            self.error(field, f"{place} is empty ('end' is exclusive)", remedy)
+        elif start < 0 or end > size:
+            self.error(field, f"{place} leaves the text, which has {size} {unit}", remedy)
+        elif surface is None or self.is_surface(surface, start, end):
+            return start, end
+        else:
+            found = self.text[start:end] if self.text is not None else " ".join((self.tokens or ())[start:end])
+            self.error(
+                field,
+                f"'text' is {surface!r}, but {place} holds {found!r}",
+                "correct the positions or the text, or leave one of them out",
+            )
+        return None
+
+    def is_surface(self, surface: str, start: int, end: int) -> bool:
+        """Whether a span holds this text; between words the white space is free."""
+        if self.text is not None:
+            return self.text[start:end] == surface
+        return "".join("".join((self.tokens or ())[start:end]).split()) == "".join(surface.split())
+
+    def find(self, surface: str, item: Mapping[str, Any], field: str) -> tuple[int, int] | None:
+        """The place of a surface text, the ``nth`` one from 1 if there are several."""
+        text = self.text or ""
+        if not surface:
+            self.error(f"{field}.text", "the surface text is empty", "give the text of the span, or 'start' and 'end'")
+            return None
+        places = [match.start() for match in re.finditer(f"(?={re.escape(surface)})", text)]
+        nth = self.value(item, "nth", "an integer", field)
+        if nth is None and item.get("nth") is not None:
+            return None
+        if not places:
+            self.error(f"{field}.text", f"{surface!r} is not in the text", "copy it from the text, letter by letter")
+            return None
+        if len(places) > 1 and nth is None:
+            self.error(
+                f"{field}.text",
+                f"{surface!r} is {len(places)} times in the text, at characters {_listed(places)}",
+                f"add 'nth' (1 to {len(places)}), or 'start' and 'end'",
+            )
+            return None
+        if nth is not None and not 1 <= nth <= len(places):
+            self.error(
+                f"{field}.nth",
+                f"'nth' is {shown_int(nth)}, but {surface!r} is {len(places)} times in the text, at {_listed(places)}",
+                f"give 'nth' from 1 to {len(places)}",
+            )
+            return None
+        start = places[(nth or 1) - 1]
+        return start, start + len(surface)
+
+    def label(self, item: Mapping[str, Any], key: str, field: str) -> str | None:
+        label = self.value(item, key, "a string", field, required=True)
+        if label is not None and not label.strip():
+            self.error(f"{field}.{key}", f"'{key}' is blank", "give it a name")
+            return None
+        return label
+
+    def score(self, item: Mapping[str, Any], field: str) -> float | None:
+        score = self.value(item, "score", "a number", field)
+        if score is not None and not 0 <= score <= 1:
+            self.error(f"{field}.score", f"the score is {shown_int(score)}", "give a number from 0 to 1, or no score")
+            return None
+        return score
+
+    def input_info(self, info: Mapping[str, Any]) -> InputInfo | None:
+        counts = {
+            key: self.value(info, key, "an integer", "input", required=key != "truncated", remedy=_INPUT_REMEDY)
+            for key in ("words", "pieces", "windows", "truncated")
+        }
+        skipped = [text for field, text in self.items(info, "skipped", "input", kind="a string") or ()]
+        if None in skipped or any(counts[key] is None for key in ("words", "pieces", "windows")):
+            return None
+        return InputInfo(**{key: count or 0 for key, count in counts.items()}, skipped=tuple(skipped))
+
+
+def _listed(places: Sequence[int]) -> str:
+    more = len(places) - _SHOWN_PLACES
+    return ", ".join(map(str, places[:_SHOWN_PLACES])) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,133 @@
+"""Records from files and from Python, with every problem of the data collected before anything is refused.
+
+A ``.jsonl`` file holds one record a line, a ``.txt`` file one text a line; both may be compressed (``.gz``). Blank
+lines are skipped. Loads no torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from nlpkit.data.lines import JSON_SUFFIXES, TEXT_SUFFIX, read_lines, read_objects, suffix_of
+from nlpkit.errors import DataError, Problem
+from nlpkit.ie.parse import parse_record
+from nlpkit.ie.types import IERecord, Source
+from nlpkit.ie.words import Misaligned, alignment_problems
+
+__all__ = ["parse_record", "read_records", "records_from"]
+
+GROUPS = ("entities", "relations", "events")
+
+
+def read_records(
+    paths: str | Path | Sequence[str | Path],
+    *,
+    misaligned: Misaligned = "error",
+    require_groups: bool = False,
+    limit: int | None = None,
+    collect: list[Problem] | None = None,
+) -> Iterator[IERecord]:
+    """Read the records of one or several files, one after the other and one at a time.
+
+    Args:
+        paths: A file or several.
+        misaligned: ``error`` makes a span that cuts a word of a text an error; otherwise it is kept as it is, and
+            :func:`nlpkit.ie.words.word_view` widens or skips it.
+        require_groups: The files are training data: no record at all, or none with labels, is an error.
+        limit: Stop after so many records.
+        collect: Problems, warnings too, are added here instead of being raised; records with an error are left out.
+
+    Raises:
+        DataError: After the last record, all errors of all files; there is none if ``collect`` is given.
+
+    >>> from nlpkit.ie.sample import sample_path
+    >>> next(read_records(sample_path("train"))).source.line
+    1
+    """
+    names = [paths] if isinstance(paths, (str, Path)) else list(paths)
+    problems: list[Problem] = [] if collect is None else collect
+    n_records = 0
+    is_annotated = False
+    for record in islice(_records(names, misaligned, problems), limit):
+        n_records += 1
+        is_annotated = is_annotated or any(getattr(record, group) is not None for group in GROUPS)
+        yield record
+    if require_groups and not is_annotated and not _errors(problems):
+        problems.append(_nothing_to_learn(names, n_records))
+    if collect is None and _errors(problems):
+        raise DataError(_errors(problems))
+
+
+def records_from(
+    items: Iterable[IERecord | Mapping[str, Any] | str],
+    *,
+    misaligned: Misaligned = "error",
+    collect: list[Problem] | None = None,
+) -> Iterator[IERecord]:
+    """Records made in Python, checked as those of a file: plain texts, data lines as dicts, or records.
+
+    Raises:
+        DataError: After the last item, all errors; there is none if ``collect`` is given.
+
+    >>> [record.text for record in records_from(["Bo met Al.", {"text": "Al left."}])]
+    ['Bo met Al.', 'Al left.']
+    """
+    problems: list[Problem] = [] if collect is None else collect
+    for number, item in enumerate(items, start=1):
+        source = Source(file="<records>", line=number)
+        if isinstance(item, IERecord):
+            source = item.source or source
+            item = item.to_dict()
+        elif isinstance(item, str):
+            item = {"text": item}
+        record = _accept(item, source, misaligned, problems)
+        if record is not None:
+            yield record
+    if collect is None and _errors(problems):
+        raise DataError(_errors(problems))
+
+
+def _records(paths: Sequence[str | Path], misaligned: Misaligned, problems: list[Problem]) -> Iterator[IERecord]:
+    for path in paths:
+        suffix = suffix_of(path)
+        if suffix == TEXT_SUFFIX:
+            for line, text in read_lines(path, problems):
+                yield IERecord(text=text, source=Source(file=str(path), line=line))
+        elif suffix in JSON_SUFFIXES:
+            for line, obj in read_objects(path, problems):
+                record = _accept(obj, Source(file=str(path), line=line), misaligned, problems)
+                if record is not None:
+                    yield record
+        else:
+            problems.append(
+                Problem(
+                    message=f"files of the kind {suffix!r} cannot be read",
+                    remedy="give .jsonl (one record a line) or .txt (one text a line), either also as .gz",
+                    file=str(path),
+                )
+            )
+
+
+def _accept(obj: Mapping[str, Any], source: Source, misaligned: Misaligned, problems: list[Problem]) -> IERecord | None:
+    record, found = parse_record(obj, source=source)
+    if record is not None and misaligned == "error":
+        cut = alignment_problems(record)
+        found += cut
+        record = None if cut else record
+    problems += found
+    return record
+
+
+def _errors(problems: Iterable[Problem]) -> list[Problem]:
+    return [problem for problem in problems if problem.severity == "error"]
+
+
+def _nothing_to_learn(paths: Sequence[str | Path], n_records: int) -> Problem:
+    file = ", ".join(map(str, paths))
+    if n_records:
+        message = f"none of the {n_records} records has 'entities', 'relations' or 'events'"
+        return Problem(message=message, remedy="annotate them; an empty list means that there is nothing", file=file)
+    return Problem(message="there is no record in it", remedy="give a file with one record a line", file=file)

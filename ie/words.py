@@ -1,0 +1,250 @@
+"""The word view of a record: what the model reads, and the way back to the user's own unit.
+
+A record with ``tokens`` is seen as it is. A record with ``text`` is split into words with exact offsets, and its spans,
+given in code points, are laid onto these words. The text itself is never changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Literal, TypeVar
+
+from nlpkit.errors import ConfigError, DataError, Problem
+from nlpkit.ie.types import Event, IERecord
+from nlpkit.text.align import align_span
+from nlpkit.text.words import split_words
+
+Misaligned = Literal["error", "widen", "skip"]
+"""What happens to a span that cuts a word."""
+
+POLICIES = ("error", "widen", "skip")
+
+REMEDY = "correct the span, or use --data.misaligned widen (whole words) or --data.misaligned skip (leave it out)"
+
+T = TypeVar("T")
+_Span = tuple[int, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordView:
+    """A record in word positions; ``end`` is exclusive.
+
+    Attributes:
+        words: The words as the model reads them.
+        offsets: Code points (start, end) of each word in ``text``, or None for a record with tokens.
+        text: The very text of the record, or None for a record with tokens.
+        entities: (start, end, type), or None when not annotated.
+        relations: (head, tail, type) with positions in these ``entities``, or None when not annotated.
+        events: Events whose spans are word positions, or None when not annotated.
+        skipped: What was widened or left out and why, in words.
+    """
+
+    words: tuple[str, ...]
+    offsets: tuple[_Span, ...] | None = None
+    text: str | None = None
+    entities: tuple[tuple[int, int, str], ...] | None = None
+    relations: tuple[tuple[int, int, str], ...] | None = None
+    events: tuple[Event, ...] | None = None
+    skipped: tuple[str, ...] = ()
+
+    def unit_span(self, start: int, end: int) -> _Span:
+        """The words from ``start`` to ``end`` as a span in the record's own unit.
+
+        >>> word_view(IERecord(text="  Bo met Al")).unit_span(0, 2)
+        (2, 8)
+        """
+        if not 0 <= start < end <= len(self.words):
+            raise ValueError(f"expected 0 <= start < end <= {len(self.words)}, got {start} and {end}")
+        if self.offsets is None:
+            return start, end
+        return self.offsets[start][0], self.offsets[end - 1][1]
+
+    def surface(self, start: int, end: int) -> str:
+        """The words from ``start`` to ``end`` as the user wrote them.
+
+        >>> word_view(IERecord(tokens=("Bo", "met", "Al"))).surface(0, 2)
+        'Bo met'
+        """
+        first, last = self.unit_span(start, end)
+        return " ".join(self.words[first:last]) if self.text is None else self.text[first:last]
+
+
+def word_view(record: IERecord, misaligned: Misaligned = "error") -> WordView:
+    """Lay a record onto its words.
+
+    Args:
+        record: A record whose text or tokens may be empty.
+        misaligned: What happens to a span that does not begin and end at word borders: ``error``, ``widen`` it to all
+            words that it touches, or ``skip`` it with everything that hangs on it. Both are noted in ``skipped``.
+
+    Raises:
+        DataError: A span cuts a word under ``error``, or a position lies outside the record; all of them are named.
+
+    >>> from nlpkit.ie.types import Entity
+    >>> word_view(IERecord(text="Bo met Al.", entities=(Entity(start=7, end=9, type="Person"),))).entities
+    ((2, 3, 'Person'),)
+    """
+    if misaligned not in POLICIES:
+        raise ConfigError(f"expected one of {', '.join(POLICIES)}, got {misaligned!r}", key="data.misaligned")
+    if record.text is None:
+        return _lay(record, tuple(record.tokens or ()), None, misaligned)
+    offsets = tuple(split_words(record.text))
+    return _lay(record, tuple(record.text[start:end] for start, end in offsets), offsets, misaligned)
+
+
+def alignment_problems(record: IERecord) -> list[Problem]:
+    """The spans of a record that cut a word, as errors; a record without spans is not even split.
+
+    >>> from nlpkit.ie.types import Entity
+    >>> [p.field for p in alignment_problems(IERecord(text="Bosnia", entities=(Entity(start=0, end=2, type="P"),)))]
+    ['entities[0]']
+    """
+    if record.text is None or not (record.entities or record.events):
+        return []
+    try:
+        word_view(record)
+    except DataError as error:
+        return list(error.problems)
+    return []
+
+
+def _lay(
+    record: IERecord, words: tuple[str, ...], offsets: tuple[_Span, ...] | None, misaligned: Misaligned
+) -> WordView:
+    aligner = _Aligner(record, len(words), offsets, misaligned)
+    entities, moved = aligner.entities()
+    view = WordView(
+        words=words,
+        offsets=offsets,
+        text=record.text,
+        entities=entities,
+        relations=aligner.relations(moved),
+        events=aligner.events(),
+        skipped=tuple(aligner.notes),
+    )
+    if aligner.problems:
+        raise DataError(aligner.problems)
+    return view
+
+
+class _Aligner:
+    """Moves the spans of one record to word positions and remembers what went wrong."""
+
+    def __init__(
+        self, record: IERecord, n_words: int, offsets: tuple[_Span, ...] | None, misaligned: Misaligned
+    ) -> None:
+        self.record = record
+        self.n_words = n_words
+        self.offsets = offsets
+        self.misaligned = misaligned
+        self.size = n_words if record.text is None else len(record.text)
+        self.problems: list[Problem] = []
+        self.notes: list[str] = []
+
+    def entities(self) -> tuple[tuple[tuple[int, int, str], ...] | None, list[int | None]]:
+        """Entities in words, and for each entity of the record its new position or None."""
+        if self.record.entities is None:
+            return None, []
+        seen: dict[tuple[int, int, str], int] = {}
+        moved: list[int | None] = []
+        for number, entity in enumerate(self.record.entities):
+            span = self.span(entity.start, entity.end, f"entities[{number}]")
+            moved.append(None if span is None else seen.setdefault((*span, entity.type), len(seen)))
+        return tuple(seen), moved
+
+    def relations(self, moved: list[int | None]) -> tuple[tuple[int, int, str], ...] | None:
+        """Relations between the entities that are left; two entities that became one are not related to themselves."""
+        if self.record.relations is None:
+            return None
+        kept: list[tuple[int, int, str]] = []
+        for number, relation in enumerate(self.record.relations):
+            field = f"relations[{number}]"
+            if not (0 <= relation.head < len(moved) and 0 <= relation.tail < len(moved)):
+                message = f"head {relation.head} and tail {relation.tail}, but the record has {len(moved)} entities"
+                self.problem(field, message, "correct 'head' and 'tail'")
+                continue
+            head, tail = moved[relation.head], moved[relation.tail]
+            if head is None or tail is None:
+                self.notes.append(f"{field} left out: an entity of it was left out")
+            elif head == tail:
+                self.notes.append(f"{field} left out: its entities became one span")
+            else:
+                kept.append((head, tail, relation.type))
+        return _unique(kept, lambda item: item)
+
+    def events(self) -> tuple[Event, ...] | None:
+        """Events in words; an event without its trigger goes, with its arguments."""
+        if self.record.events is None:
+            return None
+        kept: list[Event] = []
+        for number, event in enumerate(self.record.events):
+            field = f"events[{number}]"
+            trigger = self.span(event.trigger.start, event.trigger.end, f"{field}.trigger")
+            arguments = []
+            for place, argument in enumerate(event.arguments):
+                span = self.span(argument.start, argument.end, f"{field}.arguments[{place}]")
+                if span is not None:
+                    arguments.append(replace(argument, start=span[0], end=span[1]))
+            if trigger is None:
+                self.notes.append(f"{field} left out: its trigger was left out")
+                continue
+            kept.append(
+                Event(
+                    trigger=replace(event.trigger, start=trigger[0], end=trigger[1]),
+                    arguments=_unique(arguments, lambda a: (a.start, a.end, a.role, a.group)),
+                )
+            )
+        return tuple(kept)
+
+    def span(self, start: int, end: int, field: str) -> _Span | None:
+        """One span in words, or None when it is wrong or left out."""
+        if not 0 <= start < end <= self.size:
+            message = f"span {start} to {end} is not inside the record, which has {self.size} {self.unit}"
+            self.problem(field, message, f"give 0 <= start < end <= {self.size}")
+            return None
+        if self.offsets is None:
+            return start, end
+        first, last, is_exact = align_span(self.offsets, start, end)
+        if is_exact:
+            return first, last
+        text = self.record.text or ""
+        found = f"{text[start:end]!r} ({start} to {end})"
+        if first >= last:  # only white space: there is no word to widen it to
+            if self.misaligned == "error":
+                self.problem(field, f"{found} holds no word", REMEDY)
+            else:
+                self.notes.append(f"{field} left out: {found} holds no word")
+            return None
+        near = (self.offsets[first][0], self.offsets[last - 1][1])
+        whole = f"{text[slice(*near)]!r} ({near[0]} to {near[1]})"
+        if self.misaligned == "error":
+            self.problem(field, f"{found} does not begin and end at word borders; whole words are {whole}", REMEDY)
+        elif self.misaligned == "skip":
+            self.notes.append(f"{field} left out: {found} does not begin and end at word borders")
+        else:
+            self.notes.append(f"{field} moved from {found} to {whole}")
+            return first, last
+        return None
+
+    @property
+    def unit(self) -> str:
+        return "words" if self.record.text is None else "characters"
+
+    def problem(self, field: str, message: str, remedy: str) -> None:
+        source = self.record.source
+        self.problems.append(
+            Problem(
+                message=message,
+                remedy=remedy,
+                file=source.file if source else None,
+                line=source.line if source else None,
+                record_id=self.record.id,
+                field=field,
+            )
+        )
+
+
+def _unique(items: Iterable[T], key: Callable[[T], object]) -> tuple[T, ...]:
+    """The items without repeats, which can arise when two spans are widened to the same words."""
+    return tuple({key(item): item for item in reversed(tuple(items))}.values())[::-1]

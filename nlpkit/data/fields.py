@@ -1,0 +1,153 @@
+"""Typed values out of JSON objects, with every problem collected under the path of its field."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Protocol
+
+from nlpkit.data.lines import json_type
+from nlpkit.errors import Problem
+
+MAX_DEPTH = 100
+"""How deep unknown keys may be nested, so that they can always be written again."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE_REMEDY = "write the real character, or escape both halves of it"
+_KINDS: dict[str, type | tuple[type, ...]] = {
+    "a string": str,
+    "an integer": int,
+    "a number": (int, float),
+    "a list": (list, tuple),
+    "an object": Mapping,
+}
+
+
+class Place(Protocol):
+    """Where an object was read."""
+
+    @property
+    def file(self) -> str:
+        """The file as the user named it."""
+
+    @property
+    def line(self) -> int:
+        """The line number from 1."""
+
+
+class FieldReader:
+    """Reads the fields of one object; a value that cannot be used is None and leaves a problem.
+
+    ``null`` is the same as a missing key. ``problems`` collects what is wrong, ``record_id`` goes into each of them.
+
+    >>> reader = FieldReader()
+    >>> reader.value({"n": True}, "n", "an integer", "items[0]")
+    >>> print(reader.problems[0])
+    <records>: items[0].n: expected an integer, found a boolean (True); give an integer
+    """
+
+    def __init__(self, source: Place | None = None) -> None:
+        self.source = source
+        self.record_id: str | None = None
+        self.problems: list[Problem] = []
+
+    def items(
+        self, obj: Mapping[str, Any], key: str, field: str, *, required: bool = False, kind: str = "an object"
+    ) -> list[tuple[str, Any]] | None:
+        """The items of a list with their field names, None in place of an item of another kind."""
+        values = self.value(obj, key, "a list", field, required=required, remedy="write [] if there is none")
+        if values is None:
+            return None
+        places = [f"{_path(field, key)}[{number}]" for number in range(len(values))]
+        return [(place, self.item(value, kind, place)) for place, value in zip(places, values, strict=True)]
+
+    def value(
+        self, obj: Mapping[str, Any], key: str, kind: str, field: str, *, required: bool = False, remedy: str = ""
+    ) -> Any:
+        """The value of a key if it is of the right kind; None if it is missing."""
+        value = obj.get(key)
+        if value is not None:
+            return self.item(value, kind, _path(field, key), remedy)
+        if required:
+            self.error(field or None, f"'{key}' is missing, expected {kind}", remedy or f"add '{key}'")
+        return None
+
+    def item(self, value: object, kind: str, field: str, remedy: str = "") -> Any:
+        """A value if it is of the right kind, else None."""
+        if not isinstance(value, _KINDS[kind]) or isinstance(value, bool):
+            self.error(field, f"expected {kind}, found {json_type(value)} ({_short(value)})", remedy or f"give {kind}")
+            return None
+        if isinstance(value, str) and _SURROGATE.search(value):
+            self.error(field, "half of a surrogate pair, which is no character", _SURROGATE_REMEDY)
+            return None
+        return value
+
+    def repeat(self, found: Mapping[Hashable, object], key: Hashable, field: str, what: str) -> bool:
+        """Whether a label is there already; if so, a warning."""
+        if key in found:
+            self.error(field, f"the same {what} is there twice", "remove the repeat; it counts once", "warning")
+            return True
+        return False
+
+    def check_keys(self, item: Mapping[str, Any], known: Sequence[str], field: str) -> None:
+        """Warn of keys that are not used."""
+        for key in item:
+            if key not in known:
+                self.error(field, f"unknown key {key!r} is not used", f"known are {', '.join(known)}", "warning")
+
+    def check_extra(self, extra: Mapping[str, Any]) -> None:
+        """Unknown keys are anything that can be written as JSON again."""
+        stack: list[tuple[str, Any, int]] = [(str(key), value, 1) for key, value in extra.items()]
+        stack += [(str(key), key, 1) for key in extra]
+        faults: dict[tuple[str, str], str] = {}
+        while stack:
+            key, value, depth = stack.pop()
+            if depth > MAX_DEPTH:
+                faults[key, f"nested more than {MAX_DEPTH} levels"] = "flatten it"
+            elif isinstance(value, Mapping):
+                stack += [(key, inner, depth + 1) for pair in value.items() for inner in pair]
+            elif isinstance(value, (list, tuple)):
+                stack += [(key, inner, depth + 1) for inner in value]
+            elif isinstance(value, str):
+                if _SURROGATE.search(value):
+                    faults[key, "half of a surrogate pair, which is no character"] = _SURROGATE_REMEDY
+            elif isinstance(value, float) and not math.isfinite(value):
+                faults[key, f"{value} is no JSON number"] = "write a finite number, or leave the key out"
+            elif value is not None and not isinstance(value, (int, float)):
+                faults[key, f"{json_type(value)} cannot be written as JSON"] = "give plain JSON values"
+        for (key, message), remedy in faults.items():
+            self.error(key.encode("utf-8", "replace").decode("utf-8"), message, remedy)
+
+    def error(self, field: str | None, message: str, remedy: str, severity: str = "error") -> None:
+        """Add a problem."""
+        self.problems.append(
+            Problem(
+                message=message,
+                remedy=remedy,
+                file=self.source.file if self.source else None,
+                line=self.source.line if self.source else None,
+                record_id=self.record_id,
+                field=field,
+                severity=severity,
+            )
+        )
+
+
+def _path(field: str, key: str) -> str:
+    return f"{field}.{key}" if field else key
+
+
+def shown_int(value: float) -> str:
+    """A number for a message; digits beyond any text are not shown (and could not be printed)."""
+    return str(value) if isinstance(value, float) or abs(value) < 10**18 else "(a very large number)"
+
+
+def _short(value: object) -> str:
+    """A found value, cut to a readable length and safe to print."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return shown_int(value)
+    if isinstance(value, (list, tuple, Mapping)):
+        return f"{len(value)} items"
+    shown = repr(value)
+    return shown if len(shown) <= 40 else f"{shown[:40]}..."
