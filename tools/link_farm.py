@@ -1,7 +1,7 @@
 """Lay the package out the way it is imported, for tools that cannot follow the folder mapping of ``setup.py``.
 
-``nlpkit.ie`` lives in ``ie/``. Type checkers and the import linter look for ``nlpkit/ie``; this makes a tree of links in which
-they find it.
+``nlpkit.ie`` lives in ``ie/``. Type checkers and the import linter look for ``nlpkit/ie``; this makes a tree of links
+in which they find it.
 
     python tools/link_farm.py build/typing
 """
@@ -18,13 +18,24 @@ TASKS = ("ie", "intent", "sentence", "dialogue")
 
 def package_files(root: Path = ROOT) -> dict[str, Path]:
     """Every source and data file of the package: its place inside ``nlpkit`` and where it lies in the repository."""
-    folders = {"": root / "nlpkit"} | {f"{task}/": root / task for task in TASKS if (root / task / "__init__.py").exists()}
+    folders = {"": root / "nlpkit"}
+    folders |= {f"{task}/": root / task for task in TASKS if (root / task / "__init__.py").exists()}
     return {
         f"{prefix}{path.relative_to(folder).as_posix()}": path
         for prefix, folder in folders.items()
         for path in sorted(folder.rglob("*"))
         if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc"
     }
+
+
+def module_names(root: Path = ROOT) -> dict[str, Path]:
+    """Every module of the package by the full name under which it is imported."""
+    names = {}
+    for name, path in package_files(root).items():
+        if path.suffix == ".py":
+            dotted = f"nlpkit.{name.removesuffix('.py').replace('/', '.')}"
+            names[dotted.removesuffix(".__init__")] = path
+    return names
 
 
 def make_farm(target: Path, root: Path = ROOT) -> Path:
