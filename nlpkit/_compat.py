@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
     from transformers import PreTrainedModel
 
+_VOCABULARIES = ("vocab*", "merges.txt", "*.model", "*.tiktoken")
+
 
 @contextmanager
 def quiet_transformers() -> Iterator[None]:
@@ -58,6 +60,14 @@ def save_backbone(model: PreTrainedModel, folder: Path) -> None:
         model.save_pretrained(folder)
 
 
+def checkpoint_activations(model: PreTrainedModel) -> None:
+    """Recompute activations in the backward pass, where the architecture can."""
+    if model.supports_gradient_checkpointing:
+        name = "activation_checkpointing_enable"
+        enable = getattr(model, name, None) or model.gradient_checkpointing_enable
+        enable({"use_reentrant": False})
+
+
 def load_fast_tokenizer(folder: Path) -> Tokenizer:
     """The tokenizer of a folder: ``tokenizer.json`` as it is, or what transformers converts to one."""
     from tokenizers import Tokenizer
@@ -66,6 +76,9 @@ def load_fast_tokenizer(folder: Path) -> Tokenizer:
         return Tokenizer.from_file(str(folder / "tokenizer.json"))
     from transformers import AutoTokenizer
 
+    # Without a vocabulary transformers 5 makes up a tokenizer that knows no words.
+    if not any(path for pattern in _VOCABULARIES for path in folder.glob(pattern)):
+        raise ValueError("found no vocabulary")
     with quiet_transformers():
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     backend = getattr(tokenizer, "backend_tokenizer", None)

@@ -1,4 +1,4 @@
-"""Text encoders: any Hugging Face encoder with a fast tokenizer, or the packaged MiniLM. Importing it loads no torch."""
+"""Text encoders: any Hugging Face encoder with a fast tokenizer, or the packaged MiniLM; no torch at import."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PLACES = {
     "WordTokenizer": "nlpkit.encoder.pieces",
     "encoder_folder": "nlpkit.encoder.folder",
 }
-__all__ = list(_PLACES)  # noqa: PLE0605
+__all__ = list(_PLACES)
 
 
 def __getattr__(name: str) -> object:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from nlpkit._compat import load_backbone, save_backbone
+from nlpkit._compat import checkpoint_activations, load_backbone, save_backbone
 from nlpkit.encoder.config import EncoderConfig
 from nlpkit.encoder.folder import encoder_folder, position_limit
 from nlpkit.encoder.pieces import WordTokenizer
@@ -82,7 +82,7 @@ class TextEncoder(nn.Module):
         tokenizer = WordTokenizer.from_folder(folder)
         try:
             model = load_backbone(folder)
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
+        except Exception as error:  # each file format has errors of its own
             raise ConfigError(f"cannot load the encoder in {str(folder)!r}: {error}", key="encoder.name") from error
         if model.config.is_encoder_decoder:
             raise ConfigError(
@@ -173,8 +173,7 @@ class TextEncoder(nn.Module):
 
     def checkpoint_activations(self) -> None:
         """Recompute activations in the backward pass, where the architecture can."""
-        if self.model.supports_gradient_checkpointing:
-            self.model.gradient_checkpointing_enable({"use_reentrant": False})
+        checkpoint_activations(self.model)
 
 
 def _table_limit(model: PreTrainedModel) -> int:

@@ -17,7 +17,7 @@ DEFAULT_POSITIONS = 512
 # These count positions from pad_token_id + 1, so that their position table is longer than what can be used.
 _OFFSET_TYPES = frozenset(
     "roberta xlm-roberta xlm-roberta-xl roberta-prelayernorm camembert mpnet longformer data2vec-text xmod ibert "
-    "luke lilt markuplm layoutlmv3".split()  # noqa: SIM905
+    "luke lilt markuplm layoutlmv3 esm".split()
 )
 
 
@@ -41,7 +41,8 @@ def encoder_folder(name: str) -> Path:
     folder = Path(name).expanduser()
     if not folder.is_dir():
         raise ConfigError(
-            f"found no folder {name!r}; expected 'minilm' or a Hugging Face model folder on disk (nothing is downloaded)",
+            f"found no folder {name!r}; expected 'minilm' or a Hugging Face model folder on disk, "
+            "nothing is downloaded",
             key="encoder.name",
         )
     if not (folder / "config.json").is_file():

@@ -45,6 +45,7 @@ class WordTokenizer:
         self.pad_id = pad_id
         self.prefix_ids, self.suffix_ids = self._special_ids()
         self.unk_id = self._unknown_id(settings["model"])
+        self._reserved = {t["id"] for t in settings["added_tokens"] if t["special"]} - {self.unk_id}
         self._tokenizer.encode_special_tokens = True
 
     @classmethod
@@ -113,7 +114,8 @@ class WordTokenizer:
         encoding = self._tokenizer.encode(clean, is_pretokenized=True, add_special_tokens=False)
         found: list[list[int]] = [[] for _ in words]
         for piece, index in zip(encoding.ids, encoding.word_ids, strict=True):
-            found[index].append(piece)
+            # Some models find their special tokens even in plain text.
+            found[index].append(self.unk_id if piece in self._reserved else piece)
         return {word: tuple(ids) or (self.unk_id,) for word, ids in zip(words, found, strict=True)}
 
     def _special_ids(self) -> tuple[list[int], list[int]]:

@@ -10,7 +10,8 @@ def pool_words(pieces: Tensor, word_ids: Tensor, n_words: int, how: str = "max")
 
     Args:
         pieces: Vectors of the encoder. Shape: (B, P, H).
-        word_ids: The word of each piece, from 0 to ``n_words`` - 1, or -1 for none; pieces of a word stand together. Shape: (B, P).
+        word_ids: The word of each piece, below ``n_words``, or -1 for none; pieces of a word stand together.
+            Shape: (B, P).
         n_words: Words W of the result.
         how: ``max``, ``mean`` or ``first`` piece.
 

@@ -16,9 +16,9 @@ UNSPACED_SCRIPTS = (
 def split_words(text: str) -> list[tuple[int, int]]:
     """The words of a text as ``(start, end)`` in code points.
 
-    Runs of letters and digits are words, and so is each other visible character. A number keeps its decimal
-    points. Everything that is no white space lies in a word, and a grapheme (an emoji with joiners, a letter with accents)
-    is never cut. Scripts without blanks give one grapheme a word, so that any mention can be told apart.
+    Runs of letters and digits are words, and so is each other visible character. A number keeps its decimal points.
+    Everything that is no white space lies in a word, and a grapheme (an emoji with joiners, a letter with accents) is
+    never cut. Scripts without blanks give one grapheme a word, so that any mention can be told apart.
 
     >>> text = "Acme's 3.5 t in 東京"
     >>> [text[start:end] for start, end in split_words(text)]

@@ -25,7 +25,7 @@ def words(text: str) -> list[str]:
         ("Acme's don't  ", ["Acme", "'s", "don", "'t"]),
         ("O'Brien said 'so'", ["O", "'", "Brien", "said", "'", "so", "'"]),
         ("$1,250.75m, v2.0.", ["$", "1,250.75m", ",", "v2.0", "."]),
-        ("COVID-19 (e-mail: a_b@c.de)", ["COVID", "-", "19", "(", "e", "-", "mail", ":", "a", "_", "b", "@", "c", ".", "de", ")"]),
+        ("COVID-19 (a_b@c.de)", ["COVID", "-", "19", "(", "a", "_", "b", "@", "c", ".", "de", ")"]),
         ("Wait... ?!", ["Wait", "...", "?", "!"]),
         ("a\r\nb\r\n", ["a", "b"]),
         ("cafe\u0301s nai\u0308f", ["cafe\u0301s", "nai\u0308f"]),
