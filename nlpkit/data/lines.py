@@ -41,12 +41,13 @@ def suffix_of(path: str | Path) -> str:
     return (name.with_suffix("") if name.suffix.lower() == ".gz" else name).suffix.lower()
 
 
-def read_lines(path: str | Path, problems: list[Problem]) -> Iterator[tuple[int, str]]:
+def read_lines(path: str | Path, problems: list[Problem], *, keep_blank: bool = False) -> Iterator[tuple[int, str]]:
     """The lines that are not blank, with their numbers from 1 and without line ends.
 
     Args:
         path: A UTF-8 file, compressed if its name ends in ``.gz``; a byte order mark at its start is no text.
         problems: What is wrong with the file or with a line is added here; a bad line is left out.
+        keep_blank: Give blank lines too: each line of a file is a text that gets an answer.
     """
     file = str(path)
     number = 0
@@ -58,7 +59,7 @@ def read_lines(path: str | Path, problems: list[Problem]) -> Iterator[tuple[int,
                 return
             for number, raw in enumerate(handle, start=1):  # `number` also places a broken archive
                 line = _decode(raw.removeprefix(BOM) if number == 1 else raw, file, number, problems)
-                if line is not None and line.strip():
+                if line is not None and (keep_blank or line.strip()):
                     yield number, line
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         problems.append(

@@ -1,0 +1,84 @@
+"""``nlpkit check FILE...``: every bad record of data files, before a model sees them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from nlpkit.cli.options import Parser, one_of, require_files
+from nlpkit.errors import SHOWN_PROBLEMS, Problem
+from nlpkit.registry import BUILT_IN, ModelSpec
+
+
+def run(words: Sequence[str]) -> int:
+    """Print what is wrong with the files; 1 if there is an error."""
+    by_task = {spec.task: spec for spec in BUILT_IN.values() if spec.checker}
+    parser = Parser(
+        prog="nlpkit check",
+        usage="nlpkit check FILE... [options]",
+        description=(
+            "Name every bad record with its line and a remedy, doubtful places as warnings, and how many texts are\n"
+            "longer than the encoder's window. Several files are also compared: a text in two of them is a leak."
+        ),
+    )
+    add = parser.add_argument
+    add("files", metavar="FILE", nargs="+", help="data files, .jsonl or .txt, also .gz")
+    add("--task", type=one_of(*by_task), default="ie", metavar="TASK", help="whose records they are (default: ie)")
+    add("--strict", action="store_true", help="count warnings as errors")
+    add("--encoder", metavar="NAME", default="minilm", help="minilm or a folder: forecast what exceeds its window")
+    add("--errors", metavar="F", help="write every problem to this .jsonl file")
+    add("--json", action="store_true", help="print the report as JSON")
+    found = parser.parse(words)
+    require_files(found.files)
+    report = check(by_task[found.task], found.files, is_strict=found.strict, encoder=found.encoder)
+    errors, warnings = list(report.errors), list(report.warnings)  # type: ignore[attr-defined]
+    if found.errors:
+        lines = [json.dumps(problem.to_dict(), ensure_ascii=False) for problem in [*errors, *warnings]]
+        Path(found.errors).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        print(f"nlpkit: {len(lines)} problems written to {found.errors}", file=sys.stderr)
+    if found.json:
+        print(json.dumps(report.to_dict(), ensure_ascii=False))  # type: ignore[attr-defined]
+    else:
+        show(errors, warnings, [str(note) for note in getattr(report, "notes", ())])
+    return 1 if errors else 0
+
+
+def check(spec: ModelSpec, files: Sequence[str], *, is_strict: bool, encoder: str) -> object:
+    """Run the checker of a task."""
+    return spec.resolve("checker")(files, strict=is_strict, encoder=encoder)  # type: ignore[operator]
+
+
+def show(errors: Sequence[Problem], warnings: Sequence[Problem], notes: Sequence[str]) -> None:
+    """Print the problems of the first 20 places of each kind, then the counts."""
+    for kind, problems in (("error", errors), ("warning", warnings)):
+        shown = first_places(problems)
+        for problem in shown:
+            print(f"{kind}: {problem}")
+        if len(problems) > len(shown):
+            print(f"... and {len(problems) - len(shown)} more {kind}s; --errors F writes all of them")
+    for note in notes:
+        print(note)
+    print(
+        f"{len(errors)} {'error' if len(errors) == 1 else 'errors'}, "
+        f"{len(warnings)} {'warning' if len(warnings) == 1 else 'warnings'}"
+    )
+
+
+def first_places(problems: Sequence[Problem], n_places: int = SHOWN_PROBLEMS) -> list[Problem]:
+    """The problems of the first ``n_places`` lines that have one.
+
+    Lines are counted, not problems, so that one line with many does not push other faults out of sight.
+    """
+    shown: list[Problem] = []
+    places: set[tuple[str | None, int | None]] = set()
+    for problem in problems:
+        place = (problem.file, problem.line)
+        if place not in places and len(places) == n_places:
+            continue
+        places.add(place)
+        shown.append(problem)
+        if len(shown) == 10 * n_places:
+            break
+    return shown

@@ -1,0 +1,84 @@
+"""``nlpkit evaluate FOLDER FILE...``: measure a model on annotated data."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from nlpkit.cli.folder import open_folder
+from nlpkit.cli.options import Parser, add_prediction_options, prediction_settings, require_files
+from nlpkit.cli.output import open_output
+from nlpkit.errors import ConfigError
+
+if TYPE_CHECKING:
+    from nlpkit.model import NlpkitModel
+    from nlpkit.results import EvaluationReport
+
+
+def run(words: Sequence[str]) -> int:
+    """Print the scores of each file."""
+    parser = Parser(
+        prog="nlpkit evaluate",
+        usage="nlpkit evaluate FOLDER FILE... [options]",
+        description="Measure a model on annotated data. Tables show percent; JSON has fractions of 1.",
+    )
+    add = parser.add_argument
+    add("folder", metavar="FOLDER", help="a model folder, a run folder (then its best model), or a model's name")
+    add("files", metavar="FILE", nargs="+", help="annotated data, .jsonl, also .gz")
+    add("--json", action="store_true", help='print one JSON object; with several files {"runs": [...]}')
+    add("--report", metavar="F.html", help="write a self-contained page; with several files F-1.html, F-2.html ...")
+    add("--errors", metavar="F.jsonl", help="write every record with a mistake to this file")
+    add_prediction_options(parser)
+    found = parser.parse(words)
+    _, _, spec = open_folder(found.folder)
+    if not spec.can_evaluate:
+        raise ConfigError(f"the model {spec.name!r} cannot be evaluated")
+    require_files(found.files)
+
+    import nlpkit
+
+    model = cast("NlpkitModel", nlpkit.load(found.folder, device=found.device))
+    settings = prediction_settings(found)
+    reports = []
+    for file in found.files:
+        report = model.evaluate(file, **settings)
+        reports.append(report)
+        if not found.json:
+            print(report if len(reports) == 1 else f"\n{report}", flush=True)
+    if found.json:
+        runs = [report.to_dict() for report in reports]
+        print(json.dumps(runs[0] if len(runs) == 1 else {"runs": runs}, ensure_ascii=False))
+    if found.errors:
+        _write_errors(found.errors, reports)
+    if found.report:
+        for path, report in zip(numbered(found.report, len(reports)), reports, strict=True):
+            with open_output(path) as handle:
+                handle.write(report.to_html())
+            print(f"nlpkit: report written to {path}", file=sys.stderr)
+    return 0
+
+
+def numbered(path: str, n: int) -> list[str]:
+    """The name itself for one file, numbered names for several.
+
+    >>> numbered("r.html", 1), numbered("r.html", 2)
+    (['r.html'], ['r-1.html', 'r-2.html'])
+    """
+    if n == 1:
+        return [path]
+    place = Path(path)
+    return [str(place.with_name(f"{place.stem}-{number}{place.suffix}")) for number in range(1, n + 1)]
+
+
+def _write_errors(path: str, reports: Sequence[EvaluationReport]) -> None:
+    n_errors = 0
+    with open_output(path) as handle:
+        for report in reports:
+            for error in report.errors():
+                line = error if len(reports) == 1 else {"data": report.data, **error}
+                handle.write(json.dumps(line, ensure_ascii=False) + "\n")
+                n_errors += 1
+    print(f"nlpkit: {n_errors} records with mistakes written to {path}", file=sys.stderr)

@@ -1,0 +1,124 @@
+"""What ``predict`` reads: texts, one a line, or records, from files and from standard input as it comes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import cast
+
+from nlpkit.data.lines import JSON_SUFFIXES, TEXT_SUFFIX, BadLineError, parse_object, read_lines, suffix_of
+from nlpkit.errors import ConfigError, DataError, Problem
+from nlpkit.registry import ModelSpec
+
+STDIN = "-"
+STDIN_NAME = "<stdin>"
+
+Parse = Callable[[dict[str, object]], tuple[object, list[Problem]]]
+
+
+def kind_of(path: str, given: str | None) -> str:
+    """``text`` or ``jsonl``: what the user said, else what the file's name says; standard input holds texts.
+
+    >>> kind_of("a.jsonl.gz", None), kind_of("-", None), kind_of("-", "jsonl")
+    ('jsonl', 'text', 'jsonl')
+    """
+    if given is not None:
+        return given
+    suffix = suffix_of(path)
+    if path == STDIN or suffix == TEXT_SUFFIX or path.startswith("/dev/"):
+        return "text"
+    if suffix in JSON_SUFFIXES and suffix:
+        return "jsonl"
+    raise ConfigError(
+        "cannot tell from its name what the file holds; expected .txt (one text a line) or .jsonl (one record a line), "
+        "or say --input-format text|jsonl",
+        key=path,
+    )
+
+
+class Inputs:
+    """The items of all inputs, in order. A bad line ends them: what came before it can still be answered.
+
+    Attributes:
+        problems: What was wrong with the last line; :meth:`check` raises it.
+        n_items: Texts and records given out so far.
+    """
+
+    def __init__(self, paths: Sequence[str], spec: ModelSpec, input_format: str | None) -> None:
+        self.kinds = [(path, kind_of(path, input_format)) for path in paths]
+        self.spec = spec
+        self.problems: list[Problem] = []
+        self.n_items = 0
+        self._parse: Parse | None = None
+
+    def __iter__(self) -> Iterator[object]:
+        """Texts, records, and ``FLUSH`` where standard input has nothing more at the moment."""
+        for path, kind in self.kinds:
+            for number, line in self._lines(path):
+                if number is None:
+                    yield line
+                    continue
+                item = line if kind == "text" else self._record(path, number, cast(str, line))
+                if item is None:
+                    if self.problems:
+                        return
+                    continue
+                self.n_items += 1
+                yield item
+            if self.problems:
+                return
+
+    def check(self) -> None:
+        """Raise what ended the inputs early.
+
+        Raises:
+            DataError: The bad line.
+        """
+        if self.problems:
+            raise DataError(self.problems)
+
+    def _lines(self, path: str) -> Iterator[tuple[int | None, object]]:
+        """Numbered lines; a sign from standard input has the number None."""
+        if path != STDIN:
+            for number, line in read_lines(path, self.problems, keep_blank=True):
+                if self.problems:
+                    return
+                yield number, line
+            return
+        from nlpkit.data.stream import FLUSH, read_stream
+
+        number = 0
+        try:
+            for item in read_stream(sys.stdin):
+                if item is FLUSH:
+                    yield None, item
+                else:
+                    number += 1
+                    yield number, item
+        except UnicodeDecodeError as error:
+            self.problems.append(
+                Problem(
+                    message=f"no UTF-8: byte 0x{error.object[error.start]:02x} ({error.reason})",
+                    remedy="send UTF-8 text",
+                    file=STDIN_NAME,
+                    line=number + 1,
+                )
+            )
+
+    def _record(self, path: str, number: int, line: str) -> object:
+        """The record of one line without its labels; None for a blank line and for a bad one."""
+        if not line.strip():
+            return None
+        file = STDIN_NAME if path == STDIN else path
+        try:
+            obj = parse_object(line)
+        except BadLineError as error:
+            self.problems.append(Problem(message=str(error), remedy=error.remedy, file=file, line=number))
+            return None
+        if self._parse is None:
+            self._parse = cast(Parse, self.spec.resolve("parser"))
+        record, problems = self._parse({key: v for key, v in obj.items() if key not in self.spec.label_keys})
+        errors = [replace(problem, file=file, line=number) for problem in problems if problem.severity == "error"]
+        self.problems += errors
+        return None if errors else record

@@ -1,0 +1,174 @@
+"""What the commands share: a parser that names the nearest option, and types that say what they expected."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from nlpkit.configs import nearest
+from nlpkit.errors import ConfigError
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse whose errors are a :class:`~nlpkit.errors.ConfigError` with the option's name."""
+
+    def __init__(self, *, prog: str, usage: str, description: str) -> None:
+        super().__init__(
+            prog=prog,
+            usage=usage,
+            description=description,
+            allow_abbrev=False,
+            exit_on_error=False,
+            formatter_class=Formatter,
+        )
+
+    def parse(self, words: Sequence[str]) -> argparse.Namespace:
+        """Parse the command line; options and files may stand in any order."""
+        check_option_names(words, self._option_string_actions)
+        try:
+            found, rest = self.parse_known_intermixed_args(words)
+        except argparse.ArgumentError as error:
+            raise ConfigError(error.message, key=error.argument_name) from None
+        if rest:
+            raise ConfigError(f"unexpected {rest[0]!r}; see {self.prog} --help")
+        return found
+
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of leaving the process."""
+        raise ConfigError(f"{message}; see {self.prog} --help")
+
+
+class Formatter(argparse.RawDescriptionHelpFormatter):
+    """Help in 100 columns with a wide first column, so that most options take one line."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=34, width=100)
+
+
+def check_option_names(words: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse the first unknown option.
+
+    Raises:
+        ConfigError: It names the nearest options, also by their last part: ``--channels`` for ``--model.channels``.
+
+    >>> check_option_names(["--trian", "a"], ["--train", "--dev"])
+    Traceback (most recent call last):
+        ...
+    nlpkit.errors.ConfigError: --trian: unknown option; did you mean --train?
+    """
+    known = list(known)
+    for word in words:
+        if word == "--":
+            return
+        name = word.partition("=")[0]
+        if not name.startswith("-") or name in known or name == "-" or _is_number(name):
+            continue
+        near = [option for option in known if option.rpartition(".")[2] == name.lstrip("-").replace("-", "_")]
+        near = near or nearest(name, known) or nearest(name.replace("-", "_").replace("__", "--", 1), known)
+        if not near:
+            last = {option.rpartition(".")[2]: option for option in known if "." in option}
+            near = [last[part] for part in nearest(name.lstrip("-"), last)]
+        hint = f"did you mean {' or '.join(near)}?" if near else "see --help"
+        raise ConfigError(f"unknown option; {hint}", key=name)
+
+
+def one_of(*names: str) -> Callable[[str], str]:
+    """An option type: one of these words."""
+
+    def convert(word: str) -> str:
+        if word in names:
+            return word
+        near = nearest(word, names, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise argparse.ArgumentTypeError(f"expected one of {', '.join(names)}, found {word!r}{hint}")
+
+    return convert
+
+
+def whole_number(low: int) -> Callable[[str], int]:
+    """An option type: a whole number of at least ``low``."""
+
+    def convert(word: str) -> int:
+        try:
+            value = int(word)
+        except ValueError:
+            value = low - 1
+        if value < low:
+            raise argparse.ArgumentTypeError(f"expected a whole number of {low} or more, found {word!r}")
+        return value
+
+    return convert
+
+
+def threshold(word: str) -> tuple[str | None, float]:
+    """An option type: a probability, for all types (``0.5``) or for one (``TYPE=0.7``).
+
+    >>> threshold("0.5"), threshold("Org=0.7")
+    ((None, 0.5), ('Org', 0.7))
+    """
+    name, is_named, number = word.rpartition("=")
+    try:
+        value = float(number)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= 1 or (is_named and not name):
+        raise argparse.ArgumentTypeError(f"expected a number from 0 to 1, or TYPE=number, found {word!r}")
+    return name or None, value
+
+
+def add_prediction_options(parser: argparse.ArgumentParser) -> None:
+    """The options of every command that runs a model."""
+    add = parser.add_argument
+    add(
+        "--threshold",
+        type=threshold,
+        action="append",
+        metavar="P",
+        help="keep what is at least so probable: 0.5 for all types, TYPE=0.7 for one; may be repeated",
+    )
+    add(
+        "--overlap",
+        type=one_of("flat", "nested", "any"),
+        metavar="flat|nested|any",
+        help="which spans may overlap: none, only one inside another, or all (default: as trained)",
+    )
+    add("--device", type=one_of("auto", "cpu", "gpu"), default="auto", metavar="auto|cpu|gpu", help="where to run")
+    add("--batch-size", type=whole_number(1), metavar="N", help="texts read at once (default: the model's own)")
+
+
+def prediction_settings(found: argparse.Namespace) -> dict[str, object]:
+    """Keyword arguments of ``predict`` and ``evaluate`` that the user gave; absent ones stay the model's own."""
+    out: dict[str, object] = {}
+    if found.threshold:
+        table = dict(found.threshold)
+        only = table.get(None)
+        out["threshold"] = only if set(table) == {None} else {"*" if k is None else k: v for k, v in table.items()}
+    if found.overlap:
+        out["overlap"] = found.overlap
+    if found.batch_size:
+        out["batch_size"] = found.batch_size
+    return out
+
+
+def require_files(paths: Iterable[str], *, stdin: bool = False) -> None:
+    """Open each file once before anything slow begins; a missing or unreadable one raises its OSError."""
+    for path in paths:
+        if stdin and path == "-":
+            continue
+        if Path(path).is_dir():
+            raise IsADirectoryError(21, "is a folder; expected a file", path)
+        # Opening a pipe, as in `<(command)`, would take what is in it.
+        if Path(path).is_file() or not Path(path).exists():
+            with open(path, "rb"):
+                pass
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,73 @@
+"""Where results go: standard output as they come, or a file that is complete or not there."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TextIO, TypeVar, cast
+
+T = TypeVar("T")
+
+
+@contextmanager
+def open_output(path: str | None) -> Iterator[TextIO]:
+    """A text file to write to: standard output for None and ``-``.
+
+    A file is written beside its place and moved there at the end, so that an error or a kill leaves what was there
+    before; an input may therefore also be the output. A name that ends in ``.gz`` is compressed. What is no regular
+    file, such as ``/dev/null`` or a named pipe, is written to directly.
+    """
+    if path is None or path == "-":
+        yield sys.stdout
+        return
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError(21, "is a folder; expected a file", path)
+    if target.exists() and not target.is_file():
+        with target.open("w", encoding="utf-8", newline="") as handle:
+            yield handle
+        return
+    try:
+        number, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        os.close(number)
+    except OSError as error:  # name the file that the user asked for, not the temporary one
+        raise type(error)(error.errno, error.strerror, path) from error
+    try:
+        opener = gzip.open if target.suffix.lower() == ".gz" else open
+        with cast(TextIO, opener(name, "wt", encoding="utf-8", newline="")) as handle:
+            yield handle
+        os.chmod(name, _mode(target))
+        os.replace(name, target)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def flushed(items: Iterable[T], handle: TextIO) -> Iterator[T]:
+    """The items; what was written for one goes out before the next is asked for, so that a reader need not wait."""
+    for item in items:
+        yield item
+        handle.flush()
+
+
+def is_terminal(handle: TextIO) -> bool:
+    """Whether a person looks at it."""
+    try:
+        return handle.isatty()
+    except (AttributeError, ValueError):
+        return False
+
+
+def _mode(target: Path) -> int:
+    """The rights of the file that is replaced, else those of a new file."""
+    if target.exists():
+        return target.stat().st_mode & 0o7777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

@@ -1,0 +1,82 @@
+"""``nlpkit predict FOLDER [FILE|-]...``: use a model."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, TextIO, cast
+
+from nlpkit.cli.folder import open_folder
+from nlpkit.cli.inputs import STDIN, Inputs
+from nlpkit.cli.options import (
+    Parser,
+    add_prediction_options,
+    one_of,
+    prediction_settings,
+    require_files,
+)
+from nlpkit.cli.output import flushed, is_terminal, open_output
+from nlpkit.data.lines import suffix_of
+from nlpkit.errors import ConfigError
+
+if TYPE_CHECKING:
+    from nlpkit.model import NlpkitModel
+
+Writer = Callable[[Iterable[object], TextIO], None]
+
+
+def run(words: Sequence[str]) -> int:
+    """Answer every text of the inputs, in their order, as they come."""
+    parser = _parser()
+    found = parser.parse(words)
+    files = found.files or [STDIN]
+    _, _, spec = open_folder(found.folder)
+    write = _writer(cast("Mapping[str, Writer]", spec.resolve("writer")), found.format, found.output)
+    inputs = Inputs(files, spec, found.input_format)
+    require_files(files, stdin=True)
+    settings = prediction_settings(found)
+
+    import nlpkit
+
+    model = cast("NlpkitModel", nlpkit.load(found.folder, device=found.device))
+    if STDIN in files and is_terminal(sys.stdin):
+        print("nlpkit: type a text a line, end with Ctrl-D", file=sys.stderr)
+    with open_output(found.output) as handle:
+        results = model.predict(inputs, **settings)
+        write(flushed(results, handle) if handle is sys.stdout else results, handle)
+        handle.flush()
+        inputs.check()
+    if handle is not sys.stdout:
+        print(f"nlpkit: {inputs.n_items} results written to {found.output}", file=sys.stderr)
+    return 0
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="nlpkit predict",
+        usage="nlpkit predict FOLDER [FILE|-]... [options]",
+        description=(
+            "Use a model. Plain text files hold one text a line, .jsonl files one record a line, both also as .gz;\n"
+            "- is standard input (one text a line), also when no file is given. Labels of records are not looked at."
+        ),
+    )
+    add = parser.add_argument
+    add("folder", metavar="FOLDER", help="a model folder, a run folder (then its best model), or a model's name")
+    add("files", metavar="FILE", nargs="*", help="what to read")
+    add("--output", metavar="F", help="write to this file (default: standard output)")
+    add("--format", metavar="NAME", help="jsonl, table, html or conll (default: table on a terminal, else jsonl)")
+    kinds = one_of("text", "jsonl")
+    add("--input-format", type=kinds, metavar="text|jsonl", help="what the inputs hold, whatever their names say")
+    add_prediction_options(parser)
+    return parser
+
+
+def _writer(formats: Mapping[str, Writer], name: str | None, output: str | None) -> Writer:
+    """The writer that the user named, else the one of the output's name, else a table for people and JSON lines."""
+    if name is None:
+        suffix = suffix_of(output).lstrip(".") if output not in (None, STDIN) else ""
+        is_seen = output in (None, STDIN) and is_terminal(sys.stdout)
+        name = suffix if suffix in formats else "table" if is_seen and "table" in formats else "jsonl"
+    if name not in formats:
+        raise ConfigError(f"expected one of {', '.join(formats)}, found {name!r}", key="--format")
+    return formats[name]
