@@ -51,7 +51,7 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/python tools/link_farm.py build/typing
 	cd build/typing && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p nlpkit
-	cd build/typing && ../../$(BIN)/lint-imports ../../pyproject.toml --no-cache
+	cd build/typing && ../../$(BIN)/lint-imports --no-logo --no-cache ../../pyproject.toml
 
 wheel-test: $(STAMP)
 	$(BIN)/python tools/wheel_test.py
