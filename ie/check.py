@@ -1,0 +1,352 @@
+"""What is wrong or odd with data files, before a model sees them. Loads no torch.
+
+Errors make a record unusable. Warnings are doubtful places: repeats, leaks between files, labels seen once, words
+without a visible character, texts beyond the encoder's window. Notes are figures that help to choose settings.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING
+from unicodedata import category
+
+from nlpkit.errors import ConfigError, Problem
+from nlpkit.ie.parse import RECORD_KEYS
+from nlpkit.ie.reader import GROUPS, read_records
+from nlpkit.ie.types import IERecord
+from nlpkit.ie.words import Misaligned, WordView, word_view
+
+if TYPE_CHECKING:
+    from nlpkit.encoder.pieces import WordTokenizer
+
+DEFAULT_ENCODER = "minilm"
+
+_SHOWN_LINES = 3
+_INVISIBLE = frozenset(("Cc", "Cf", "Zl", "Zp", "Zs"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckReport:
+    """What a check found.
+
+    Attributes:
+        errors: Records that cannot be used; under ``strict`` the doubtful ones too.
+        warnings: Doubtful places.
+        notes: Figures, a line each.
+        n_records: How many records can be used.
+    """
+
+    errors: tuple[Problem, ...]
+    warnings: tuple[Problem, ...]
+    notes: tuple[str, ...]
+    n_records: int
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether there is no error."""
+        return not self.errors
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain JSON values."""
+        return {
+            "records": self.n_records,
+            "errors": [problem.to_dict() for problem in self.errors],
+            "warnings": [problem.to_dict() for problem in self.warnings],
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        lines = [f"error: {problem}" for problem in self.errors]
+        lines += [f"warning: {problem}" for problem in self.warnings]
+        return "\n".join([*lines, *self.notes])
+
+
+def check_files(
+    paths: str | Path | Sequence[str | Path],
+    *,
+    strict: bool = False,
+    encoder: str | None = None,
+    misaligned: Misaligned = "error",
+) -> CheckReport:
+    """Read all files and say what is wrong with each.
+
+    Args:
+        paths: A file or several; several are compared with each other.
+        strict: Count warnings as errors.
+        encoder: The encoder whose window is compared with the texts: a folder or ``minilm``, which is the default and
+            may be missing.
+        misaligned: What happens to spans that cut a word: ``error``, ``widen`` or ``skip``.
+
+    Raises:
+        ConfigError: There is no encoder of that name.
+
+    >>> from nlpkit.ie.sample import sample_path
+    >>> check_files(sample_path("dev")).is_ok
+    True
+    """
+    notes: list[str] = []
+    forecast = _forecast(encoder, notes)
+    problems: list[Problem] = []
+    files: list[_File] = []
+    for path in dict.fromkeys([str(paths)] if isinstance(paths, (str, Path)) else map(str, paths)):
+        file = _File(path, forecast)
+        found: list[Problem] = []
+        for record in read_records(path, misaligned=misaligned, collect=found):
+            file.add(record, misaligned)
+        problems += sorted(found + file.finish(had_errors=bool(found)), key=lambda problem: problem.line or 0)
+        files.append(file)
+    problems += _leaks(files) + _rare_labels(files)
+    for file in files:
+        notes += file.notes()
+    errors = [p for p in problems if p.severity == "error"]
+    warnings = [p for p in problems if p.severity != "error"]
+    if strict:
+        errors, warnings = errors + [replace(p, severity="error") for p in warnings], []
+    return CheckReport(
+        errors=tuple(errors),
+        warnings=tuple(warnings),
+        notes=tuple(notes),
+        n_records=sum(file.n_records for file in files),
+    )
+
+
+class _File:
+    """What is seen of one file; hashes stand for texts, so that large files fit into memory."""
+
+    def __init__(self, path: str, forecast: _Forecast | None) -> None:
+        self.path = path
+        self.forecast = forecast
+        self.n_records = 0
+        self.problems: list[Problem] = []
+        self.ids: dict[str, int | None] = {}
+        self.texts: dict[bytes, tuple[int | None, bytes]] = {}
+        self.n_annotated: Counter[str] = Counter()
+        self.overlaps: Counter[str] = Counter()
+        self.labels: dict[tuple[str, str], tuple[int, Problem]] = {}
+        self.keys: set[str] = set()
+        self.forecast_note = ""
+
+    def add(self, record: IERecord, misaligned: Misaligned) -> None:
+        """Look at one record."""
+        self.n_records += 1
+        for group in GROUPS:
+            self.n_annotated[group] += getattr(record, group) is not None
+        view = word_view(record, misaligned)
+        self.look_at_id(record)
+        self.look_at_text(record, view)
+        self.look_at_keys(record)
+        self.look_at_labels(record)
+        self.look_at_overlaps(view)
+        if self.forecast is not None:
+            self.problems += self.forecast.problems(record, view)
+
+    def look_at_id(self, record: IERecord) -> None:
+        if record.id is None:
+            return
+        if record.id in self.ids:
+            message = f"the id is there already, in line {self.ids[record.id]}"
+            self.problems.append(_at(record, message, "give each record its own id", field="id", severity="error"))
+        self.ids.setdefault(record.id, record.source.line if record.source else None)
+
+    def look_at_text(self, record: IERecord, view: WordView) -> None:
+        if record.tokens is not None:
+            for number, word in enumerate(record.tokens):
+                if not _is_visible(word):
+                    message = f"the word {word!r} has no visible character"
+                    self.problems.append(
+                        _at(record, message, "fine if it is meant, else remove it", field=f"tokens[{number}]")
+                    )
+        if not any(map(_is_visible, view.words)):
+            self.problems.append(_at(record, "the record has no word", "fine if it is meant, else remove it"))
+            return
+        line = record.source.line if record.source else None
+        text, labels = _digest("".join(view.words)), _digest(repr((view.entities, view.relations, view.events)))
+        if text not in self.texts:
+            self.texts[text] = (line, labels)
+            return
+        first, first_labels = self.texts[text]
+        message = f"the same text as in line {first}" + ("" if labels == first_labels else ", with other labels")
+        self.problems.append(_at(record, message, "keep one of them"))
+
+    def look_at_keys(self, record: IERecord) -> None:
+        for key in record.extra:
+            near = [k for k in get_close_matches(key, RECORD_KEYS, cutoff=0.8) if getattr(record, k, None) is None]
+            if near and key not in self.keys:
+                self.keys.add(key)
+                message = f"unknown key {key!r} is carried along but not read"
+                self.problems.append(_at(record, message, f"did you mean {near[0]!r}?", field=key))
+
+    def look_at_labels(self, record: IERecord) -> None:
+        found = [("entity type", e.type, f"entities[{i}]") for i, e in enumerate(record.entities or ())]
+        found += [("relation type", r.type, f"relations[{i}]") for i, r in enumerate(record.relations or ())]
+        for i, event in enumerate(record.events or ()):
+            found.append(("event type", event.trigger.type, f"events[{i}].trigger"))
+            found += [("role", a.role, f"events[{i}].arguments[{k}]") for k, a in enumerate(event.arguments)]
+        for kind, label, field in found:
+            count, first = self.labels.get((kind, label), (0, None))
+            if first is None:
+                message = f"the {kind} {label!r} occurs only once in all files"
+                first = _at(record, message, "check its spelling; one example is too few to learn from", field=field)
+            self.labels[kind, label] = (count + 1, first)
+
+    def look_at_overlaps(self, view: WordView) -> None:
+        self.overlaps += _overlaps("entities", [(s, e) for s, e, _ in view.entities or ()])
+        events = view.events or ()
+        self.overlaps += _overlaps("triggers", [(e.trigger.start, e.trigger.end) for e in events])
+        self.overlaps += _overlaps("arguments", {(a.start, a.end) for e in events for a in e.arguments})
+        triggers = Counter((e.trigger.start, e.trigger.end, e.trigger.type) for e in events)
+        self.overlaps["repeated"] += any(count > 1 for count in triggers.values())
+
+    def finish(self, had_errors: bool) -> list[Problem]:
+        """All problems of the file but those of reading it; to be called after its last record."""
+        if self.forecast is not None and self.n_records:
+            self.forecast_note = self.forecast.note()
+        if not self.n_records and not had_errors:
+            message = "there is no record in it"
+            self.problems.append(Problem(message=message, remedy="give a file with one record a line", file=self.path))
+        elif self.n_records and not any(self.n_annotated.values()):
+            self.problems.append(
+                Problem(
+                    message="no record has 'entities', 'relations' or 'events'",
+                    remedy="fine for prediction; a model cannot learn from it",
+                    file=self.path,
+                    severity="warning",
+                )
+            )
+        return self.problems
+
+    def notes(self) -> list[str]:
+        """Figures of the file."""
+        groups = ", ".join(f"{group} in {self.n_annotated[group]}" for group in GROUPS if self.n_annotated[group])
+        notes = [f"{self.path}: {self.n_records} records{', ' + groups if groups else ''}"]
+        for name in ("entities", "triggers", "arguments"):
+            total = self.overlaps[name]
+            if total:
+                parts = [f"{self.overlaps[name, how]} {how}" for how in ("nested", "crossing", "on one span")]
+                notes.append(f"{self.path}: {total} {name}: {', '.join(parts)}")
+        if self.overlaps["repeated"]:
+            count = self.overlaps["repeated"]
+            notes.append(f"{self.path}: {count} records have two events of one type on one trigger; models see one")
+        if self.forecast_note:
+            notes.append(f"{self.path}: {self.forecast_note}")
+        return notes
+
+
+class _Forecast:
+    """How the texts fit into the encoder's window; reads the tokenizer only."""
+
+    def __init__(self, name: str, tokenizer: WordTokenizer, limit: int) -> None:
+        self.name = name
+        self.tokenizer = tokenizer
+        self.limit = limit
+        self.longest = 0
+        self.n_long = 0
+
+    def problems(self, record: IERecord, view: WordView) -> list[Problem]:
+        """The record if it is too long, and each word of it that is."""
+        counts = [len(pieces) for pieces in self.tokenizer.pieces([view.words])[0]]
+        total = sum(counts)
+        self.longest = max(self.longest, total)
+        found: list[Problem] = []
+        if total > self.limit:
+            self.n_long += 1
+            message = f"{total} pieces, the encoder {self.name} reads {self.limit} at once"
+            found.append(
+                _at(record, message, "it is read in windows; shorten it where links reach further than a window")
+            )
+        for number, count in enumerate(counts):
+            if count > self.limit:
+                message = f"word {number} has {count} pieces, {count - self.limit} more than the encoder reads"
+                found.append(_at(record, message, "split the word; what is beyond the limit is cut off"))
+        return found
+
+    def note(self) -> str:
+        """The figures since the last note."""
+        text = (
+            f"{self.n_long} records are longer than the encoder's {self.limit} pieces; the longest has {self.longest}"
+        )
+        self.n_long = self.longest = 0
+        return text
+
+
+def _forecast(encoder: str | None, notes: list[str]) -> _Forecast | None:
+    from nlpkit.encoder.folder import encoder_folder, position_limit
+    from nlpkit.encoder.pieces import WordTokenizer
+
+    name = encoder or DEFAULT_ENCODER
+    try:
+        folder = encoder_folder(name)
+        tokenizer = WordTokenizer.from_folder(folder)
+    except (ConfigError, ImportError) as error:
+        if name != DEFAULT_ENCODER:
+            raise
+        notes.append(f"no forecast of long texts: {error}")
+        return None
+    return _Forecast(name, tokenizer, position_limit(folder) - tokenizer.n_special)
+
+
+def _leaks(files: Sequence[_File]) -> list[Problem]:
+    """Texts that are in two of the files, one warning for each pair of files."""
+    problems = []
+    for number, file in enumerate(files):
+        for earlier in files[:number]:
+            lines = [(line, earlier.texts[text][0]) for text, (line, _) in file.texts.items() if text in earlier.texts]
+            if lines:
+                shown = ", ".join(f"line {here} is line {there}" for here, there in lines[:_SHOWN_LINES])
+                more = f" and {len(lines) - _SHOWN_LINES} more" if len(lines) > _SHOWN_LINES else ""
+                problems.append(
+                    Problem(
+                        message=f"{len(lines)} texts are also in {earlier.path}: {shown}{more}",
+                        remedy="remove them from one of the files, or scores on it say too much",
+                        file=file.path,
+                        severity="warning",
+                    )
+                )
+    return problems
+
+
+def _rare_labels(files: Sequence[_File]) -> list[Problem]:
+    counts: Counter[tuple[str, str]] = Counter()
+    for file in files:
+        counts.update({label: count for label, (count, _) in file.labels.items()})
+    return [first for file in files for label, (_, first) in file.labels.items() if counts[label] == 1]
+
+
+def _overlaps(name: str, spans: Iterable[tuple[int, int]]) -> Counter[object]:
+    """How many spans there are, and how many pairs lie inside each other, cross, or are one span."""
+    counts: Counter[object] = Counter()
+    ordered = sorted(spans, key=lambda span: (span[0], -span[1]))
+    counts[name] = len(ordered)
+    for number, (start, end) in enumerate(ordered):
+        for other_start, other_end in ordered[number + 1 :]:
+            if other_start >= end:
+                break
+            same, inside = (start, end) == (other_start, other_end), other_end <= end
+            counts[name, "on one span" if same else "nested" if inside else "crossing"] += 1
+    return counts
+
+
+def _at(record: IERecord, message: str, remedy: str, *, field: str | None = None, severity: str = "warning") -> Problem:
+    source = record.source
+    return Problem(
+        message=message,
+        remedy=remedy,
+        file=source.file if source else None,
+        line=source.line if source else None,
+        record_id=record.id,
+        field=field,
+        severity=severity,
+    )
+
+
+def _is_visible(word: str) -> bool:
+    return any(category(char) not in _INVISIBLE for char in word)
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
