@@ -57,7 +57,7 @@ wheel-test: $(STAMP)
 	$(BIN)/python tools/wheel_test.py
 
 bench: $(STAMP)
-	@for script in benchmarks/*.py; do echo "$$script" >&2; $(BIN)/python "$$script" || exit 1; done
+	@for script in $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py)); do echo "$$script" >&2; $(BIN)/python "$$script" || exit 1; done
 
 docs:
 	@echo "README.md for users, CONTRIBUTING.md for those who change nlpkit, the docstrings for everything else."
