@@ -40,8 +40,8 @@ class PieceBatch(NamedTuple):
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> PieceBatch:
         """The batch on another device."""
-        tensors = (t.to(device, non_blocking=non_blocking) for t in self[:3])
-        return PieceBatch(*tensors, self.n_words)
+        ids, mask, word_ids = (t.to(device, non_blocking=non_blocking) for t in self[:3])
+        return PieceBatch(ids, mask, word_ids, self.n_words)
 
     @property
     def word_mask(self) -> Tensor:

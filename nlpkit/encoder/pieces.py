@@ -114,8 +114,9 @@ class WordTokenizer:
         encoding = self._tokenizer.encode(clean, is_pretokenized=True, add_special_tokens=False)
         found: list[list[int]] = [[] for _ in words]
         for piece, index in zip(encoding.ids, encoding.word_ids, strict=True):
-            # Some models find their special tokens even in plain text.
-            found[index].append(self.unk_id if piece in self._reserved else piece)
+            if index is not None:
+                # Some models find their special tokens even in plain text.
+                found[index].append(self.unk_id if piece in self._reserved else piece)
         return {word: tuple(ids) or (self.unk_id,) for word, ids in zip(words, found, strict=True)}
 
     def _special_ids(self) -> tuple[list[int], list[int]]:

@@ -1,0 +1,7 @@
+"""Words, code points and windows over long text."""
+
+from nlpkit.text.align import align_span, char_span
+from nlpkit.text.windows import owner, plan_windows
+from nlpkit.text.words import split_words
+
+__all__ = ["align_span", "char_span", "owner", "plan_windows", "split_words"]

@@ -1,0 +1,86 @@
+"""Spread a long text over overlapping windows, and say which window decides about a span."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from math import inf
+
+SENTENCE_ENDS = frozenset(".!?…。！？؟।")
+CLOSERS = frozenset({'"', "'", "''", "”", "’", "»", ")", "]", "」", "』"})
+
+
+def plan_windows(
+    n_pieces: Sequence[int], words: Sequence[str], *, max_words: int, overlap: int, max_pieces: int
+) -> list[tuple[int, int]]:
+    """Windows ``(start, end)`` over words, in order, that cover all words within two limits.
+
+    A window ends after a sentence where one ends in its last quarter. Neighbours share ``overlap`` words, or as many as
+    the piece limit leaves room for. A word with more than ``max_pieces`` pieces gets a window of its own.
+
+    Args:
+        n_pieces: Tokenizer pieces of each word.
+        words: The words, to see where sentences end.
+        max_words: Most words of a window.
+        overlap: Words that neighbours share; less than ``max_words``.
+        max_pieces: Most pieces of a window, special ones not counted.
+
+    >>> plan_windows([1] * 9, "A b c d e . F g h".split(), max_words=7, overlap=2, max_pieces=100)
+    [(0, 6), (4, 9)]
+    """
+    if not 0 <= overlap < max_words:
+        raise ValueError(f"expected an overlap from 0 to {max_words - 1}, got {overlap}")
+    if len(n_pieces) != len(words):
+        raise ValueError(f"{len(words)} words, but piece counts of {len(n_pieces)}")
+    total = [0, *accumulate(n_pieces)]
+    windows: list[tuple[int, int]] = []
+    start = 0
+    while start < len(words):
+        end = start + 1
+        while end < len(words) and end - start < max_words and total[end + 1] - total[start] <= max_pieces:
+            end += 1
+        if end == len(words):
+            windows.append((start, end))
+            break
+        # Where the pieces are the limit, windows may be shorter than the overlap; half a window is then enough.
+        shared = overlap if end - start == max_words else min(overlap, (end - start) // 2)
+        end = _sentence_end(words, start, end, shared)
+        windows.append((start, end))
+        start = max(start + 1, end - shared)
+        while start < end and total[end + 1] - total[start] > max_pieces:
+            start += 1
+    return windows
+
+
+def owner(windows: Sequence[tuple[int, int]], start: int, end: int) -> int | None:
+    """The window that decides about the words from ``start`` to ``end``: where they are farthest from its borders.
+
+    Borders of the text do not count, since nothing lies behind them. Of equal windows the first is taken; None means
+    that no window holds all of the words.
+
+    >>> owner([(0, 6), (4, 9)], 4, 5), owner([(0, 6), (4, 9)], 5, 6), owner([(0, 6), (4, 9)], 3, 8)
+    (0, 1, None)
+    """
+    best, best_distance = None, -inf
+    n_words = windows[-1][1] if windows else 0
+    for index, (left, right) in enumerate(windows):
+        if left > start:
+            break
+        if right < end:
+            continue
+        distance = min(start - left if left else inf, right - end if right < n_words else inf)
+        if distance > best_distance:
+            best, best_distance = index, distance
+    return best
+
+
+def _sentence_end(words: Sequence[str], start: int, end: int, shared: int) -> int:
+    """The last end of a sentence in the last quarter before ``end``, else ``end``; the next window must start later."""
+    first = max(end - (end - start) // 4, start + shared + 1)
+    for place in range(end, first - 1, -1):
+        last = place - 1
+        while last > start and words[last] in CLOSERS:
+            last -= 1
+        if words[last][-1:] in SENTENCE_ENDS and words[place] not in CLOSERS:
+            return place
+    return end
