@@ -1,0 +1,46 @@
+"""What training will take, said before it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nlpkit.data.plan import EpochPlan
+from nlpkit.training.config import TrainConfig
+from nlpkit.training.phase import Phase
+from nlpkit.training.progress import show_bytes
+
+BYTES_TRAINED = 16
+"""Per trained parameter: its value, its gradient and two moments of AdamW, 4 bytes each."""
+
+BYTES_FROZEN = 4
+
+
+def describe_work(phase: Phase, plans: Sequence[EpochPlan], config: TrainConfig, device: str, precision: str) -> str:
+    """Size of the model, of an epoch and of the largest batch, and a rough need of memory."""
+    parameters = [p for p in phase.task.parameters()]
+    trained = sum(p.numel() for p in parameters if p.requires_grad)
+    frozen = sum(p.numel() for p in parameters) - trained
+    n_steps = sum(plan.n_steps(config.accumulate) for plan in plans)
+    batches = [len(plan) for plan in plans]
+    first, cost = max(((plan, max(plan.costs)) for plan in plans), key=lambda pair: pair[1])
+    largest = first.batches[first.costs.index(cost)]
+    n, longest = len(largest), max(phase.train.lengths[i] for i in largest)
+    memory = trained * BYTES_TRAINED + frozen * BYTES_FROZEN
+    activations = phase.task.activation_bytes(n, longest)
+    dev = f"{len(phase.dev):,} for dev" if phase.dev else "none for dev, so the last epoch counts as the best"
+    spread = f"{min(batches):,}" if min(batches) == max(batches) else f"{min(batches):,} to {max(batches):,}"
+    lines = [
+        f"training on {len(phase.train):,} records ({dev}), {device}, {precision}",
+        f"{trained:,} parameters to train{f', {frozen:,} frozen' if frozen else ''}; {spread} batches an epoch, "
+        f"{n_steps:,} steps in {config.epochs} epochs",
+        f"largest batch: {n} x length {longest}, cost {cost:,} (trainer.budget {config.budget:,}); memory about "
+        + (
+            show_bytes(memory + activations)
+            if activations is not None
+            else f"{show_bytes(memory)} for weights, gradients and optimiser, and the activations of a batch"
+        ),
+    ]
+    alone = sum(phase.train.cost(1, length) > config.budget for length in phase.train.lengths)
+    if alone:
+        lines.append(f"{alone} records cost more than trainer.budget and are batches of their own")
+    return "\n".join(lines)

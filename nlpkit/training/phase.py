@@ -1,0 +1,62 @@
+"""What the trainer is given: phases, each with a task and its data."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from nlpkit.data.plan import Cost
+
+if TYPE_CHECKING:
+    from nlpkit.training.task import TrainTask
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhaseData:
+    """Records as the trainer sees them: numbered, with a length, and a way to make a batch of some.
+
+    Attributes:
+        ids: The records' ids, for messages.
+        lengths: The records' lengths, in the unit of ``cost``.
+        cost: The padded cost of a batch, from its number of records and its longest record.
+        collate: Makes a batch from record indices. A batch is anything with ``.to(device)``, or tensors in dicts, lists
+            or tuples. It is called once per batch, in the order of training, also after a resumption.
+    """
+
+    ids: Sequence[str]
+    lengths: Sequence[int]
+    cost: Cost
+    collate: Callable[[Sequence[int]], Any]
+
+    def __post_init__(self) -> None:
+        if len(self.ids) != len(self.lengths):
+            raise ValueError(f"expected as many ids as lengths, got {len(self.ids)} and {len(self.lengths)}")
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def fingerprint(self) -> str:
+        """A hash that changes with the records' ids, lengths or order."""
+        digest = hashlib.sha256()
+        for record_id, length in zip(self.ids, self.lengths, strict=True):
+            digest.update(f"{record_id}\0{length}\0".encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phase:
+    """One stretch of training: a task, its records, and dev records if there are any.
+
+    Attributes:
+        name: A short name, unique in the run; it appears in checkpoints.
+        task: The task, whose weights are trained in place.
+        train: The training records.
+        dev: The records that choose the best epoch, or None: then the last epoch counts as the best.
+    """
+
+    name: str
+    task: TrainTask
+    train: PhaseData
+    dev: PhaseData | None = None
