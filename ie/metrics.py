@@ -15,8 +15,8 @@ argument          the same and the role
 
 Positions are those of the record itself: words or code points. A relation of a symmetric type is an unordered pair,
 so that it counts once, in whichever order it is given. Each fragment of a discontinuous argument is an item. A record
-whose gold does not annotate a group (the group is None) is left out of the metrics of that group, and what was predicted
-there is ignored. A gold label that the model does not know can only be missed; it is counted so and listed.
+whose gold does not annotate a group (the group is None) is left out of the metrics of that group, and what was
+predicted there is ignored. A gold label that the model does not know can only be missed; it is counted so and listed.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class IEReport(EvaluationReport):
     label_tables: ClassVar[tuple[str, ...] | None] = ("entity", "relation_strict", "trigger", "argument")
 
     def _sections(self) -> list[Section]:
-        from nlpkit.ie.report import confusion_sections, error_section
+        from nlpkit.ie.error_report import confusion_sections, error_section
 
         return [*super()._sections(), *confusion_sections(self), error_section(self)]
 

@@ -1,8 +1,8 @@
 """What exactly was wrong in one record: missed, spurious, with a wrong type, or with a wrong boundary.
 
 A missed and a spurious item of the same spans are joined into one mistake of type; then those of the same type whose
-spans all overlap are joined into one mistake of boundary, the largest overlap first. What remains is missed or spurious.
-Joined or not, each counts as one false negative and one false positive in the strict metrics.
+spans all overlap are joined into one mistake of boundary, the largest overlap first. What remains is missed or
+spurious. A joined pair still counts as one false negative and one false positive in the strict metrics.
 """
 
 from __future__ import annotations

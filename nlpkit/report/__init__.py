@@ -1,0 +1,1 @@
+"""Self-contained HTML pages: no script, no external resource, light and dark."""
