@@ -24,19 +24,21 @@ class Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-Loader.add_implicit_resolver(  # type: ignore[no-untyped-call]
-    "tag:yaml.org,2002:float",
-    re.compile(r"^[-+]?(?:\d+(?:\.\d*)?|\.\d+)[eE][-+]?\d+$"),
-    list("-+0123456789."),
-)
-
-
 class Dumper(yaml.SafeDumper):
     """The safe dumper; lists are written on one line and never as references."""
 
     def ignore_aliases(self, data: object) -> bool:
         """No references: a reader of the file should not have to follow them."""
         return True
+
+
+# The dumper has to know these numbers too, or it would write the text "1e3" without quotes.
+for _class in (Loader, Dumper):
+    _class.add_implicit_resolver(  # type: ignore[no-untyped-call]
+        "tag:yaml.org,2002:float",
+        re.compile(r"^[-+]?(?:\d+(?:\.\d*)?|\.\d+)[eE][-+]?\d+$"),
+        list("-+0123456789."),
+    )
 
 
 def _list(dumper: yaml.SafeDumper, data: list[object]) -> yaml.SequenceNode:

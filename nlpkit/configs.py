@@ -58,9 +58,7 @@ def from_dict(cls: type[C], data: Mapping[str, object], *, prefix: str = "") -> 
     'my-encoder'
     """
     if not isinstance(data, Mapping):
-        raise ConfigError(
-            f"expected a section with the keys of {cls.__name__}, found {_found(data)}", key=prefix or None
-        )
+        raise ConfigError(f"expected a section of settings, found {_found(data)}", key=prefix or None)
     hints = _hints(cls)
     names = [field.name for field in fields(cls) if field.init]
     values = {}
@@ -286,7 +284,7 @@ def _unknown(key: str, cls: type[DataclassInstance], prefix: str, names: list[st
     else:
         # At the top a user may also have left out the section: `channels` for `model.channels`.
         leaves = [setting.key for setting in settings(cls)]
-        near = [k for k in leaves if k.rpartition(".")[2] == key] or nearest(key, [*names, *leaves])
+        near = [k for k in leaves if k.rpartition(".")[2] == key] or nearest(key, names) or nearest(key, leaves)
     hint = f"did you mean {' or '.join(near)}?" if near else f"known here: {', '.join(names)}"
     return f"unknown setting; {hint}"
 

@@ -4,12 +4,36 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from typing import Protocol, cast
 
 from nlpkit.cli.options import Parser, one_of, require_files
+from nlpkit.cli.output import open_output
 from nlpkit.errors import SHOWN_PROBLEMS, Problem
-from nlpkit.registry import BUILT_IN, ModelSpec
+from nlpkit.registry import BUILT_IN
+
+
+class Report(Protocol):
+    """What the checker of a task gives back."""
+
+    @property
+    def errors(self) -> Sequence[Problem]:
+        """What makes a record unusable."""
+        ...
+
+    @property
+    def warnings(self) -> Sequence[Problem]:
+        """Doubtful places."""
+        ...
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Figures, a line each."""
+        ...
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain JSON values."""
+        ...
 
 
 def run(words: Sequence[str]) -> int:
@@ -26,28 +50,32 @@ def run(words: Sequence[str]) -> int:
     add = parser.add_argument
     add("files", metavar="FILE", nargs="+", help="data files, .jsonl or .txt, also .gz")
     add("--task", type=one_of(*by_task), default="ie", metavar="TASK", help="whose records they are (default: ie)")
+    add(
+        "--misaligned",
+        type=one_of("error", "widen", "skip"),
+        default="error",
+        metavar="error|widen|skip",
+        help="a span that cuts a word: an error, widened to whole words, or left out",
+    )
     add("--strict", action="store_true", help="count warnings as errors")
     add("--encoder", metavar="NAME", default="minilm", help="minilm or a folder: forecast what exceeds its window")
     add("--errors", metavar="F", help="write every problem to this .jsonl file")
     add("--json", action="store_true", help="print the report as JSON")
     found = parser.parse(words)
     require_files(found.files)
-    report = check(by_task[found.task], found.files, is_strict=found.strict, encoder=found.encoder)
-    errors, warnings = list(report.errors), list(report.warnings)  # type: ignore[attr-defined]
+    check_files = cast("Callable[..., Report]", by_task[found.task].resolve("checker"))
+    report = check_files(found.files, strict=found.strict, encoder=found.encoder, misaligned=found.misaligned)
+    errors, warnings = list(report.errors), list(report.warnings)
     if found.errors:
         lines = [json.dumps(problem.to_dict(), ensure_ascii=False) for problem in [*errors, *warnings]]
-        Path(found.errors).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        with open_output(found.errors) as handle:
+            handle.writelines(f"{line}\n" for line in lines)
         print(f"nlpkit: {len(lines)} problems written to {found.errors}", file=sys.stderr)
     if found.json:
-        print(json.dumps(report.to_dict(), ensure_ascii=False))  # type: ignore[attr-defined]
+        print(json.dumps(report.to_dict(), ensure_ascii=False))
     else:
-        show(errors, warnings, [str(note) for note in getattr(report, "notes", ())])
+        show(errors, warnings, report.notes)
     return 1 if errors else 0
-
-
-def check(spec: ModelSpec, files: Sequence[str], *, is_strict: bool, encoder: str) -> object:
-    """Run the checker of a task."""
-    return spec.resolve("checker")(files, strict=is_strict, encoder=encoder)  # type: ignore[operator]
 
 
 def show(errors: Sequence[Problem], warnings: Sequence[Problem], notes: Sequence[str]) -> None:

@@ -142,9 +142,9 @@ def combine(
             raise ConfigError(f"the settings are of the model {plan.model!r}, not of {spec.name!r}", key="run.model")
         return from_dict(config_class, data), plan
     except ConfigError as error:
-        if path is None or _is_in(error.key, strong):
-            raise
-        raise ConfigError(f"{path}: {error}", key=None) from None
+        if _is_in(error.key, strong):  # typed, so name the option
+            raise ConfigError(f"--{str(error).removeprefix('run.')}") from None
+        raise (ConfigError(f"{path}: {error}") if path else error) from None
 
 
 def as_file(config: DataclassInstance, plan: Plan) -> dict[str, object]:
@@ -200,7 +200,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 
 def _add_setting(parser: argparse.ArgumentParser | argparse._ArgumentGroup, leaf: Setting) -> None:
     default = "" if leaf.default in (None, ()) else f" (default: {_default(leaf.default)})"
-    text = leaf.help.rstrip(".") or HELP.get(leaf.key, "")
+    text = leaf.help.rstrip(".").replace("``", "") or HELP.get(leaf.key, "")
     # No default: an option that was not typed must not win over the --config file.
     keywords: dict[str, object] = {"default": argparse.SUPPRESS, "help": f"{text}{default}".replace("%", "%%")}
     origin, args = get_origin(leaf.type), get_args(leaf.type)

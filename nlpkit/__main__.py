@@ -1,0 +1,7 @@
+"""``python -m nlpkit`` is the command ``nlpkit``."""
+
+import sys
+
+from nlpkit.cli.main import main
+
+sys.exit(main())

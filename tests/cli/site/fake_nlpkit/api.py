@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from nlpkit.errors import DataError, Problem
+from fake_nlpkit.config import FakeConfig
+from fake_nlpkit.records import Record
+
+
+class Report:
+    def __init__(self, data: str, n: int) -> None:
+        self.data, self.n = data, n
+
+    def __str__(self) -> str:
+        return f"table of {self.data}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"model": "fake", "data": self.data, "n": self.n, "metrics": {"size": None}}
+
+    def to_html(self) -> str:
+        return f"<html>{self.data}</html>"
+
+    def errors(self) -> list[dict[str, Any]]:
+        return [{"id": "é"}]
+
+
+class Fake:
+    def __init__(self, config: FakeConfig) -> None:
+        self.config = config
+
+    def fit(self, **arguments: Any) -> None:
+        """What was asked for, instead of a model; the file name of the training data says what goes wrong."""
+        if "interrupt" in arguments["train"][0]:
+            os.kill(os.getpid(), signal.SIGINT)
+        if "bad" in arguments["train"][0]:
+            raise DataError([Problem(message="no good", file="bad.jsonl", line=n) for n in range(1, 26)])
+        if "bug" in arguments["train"][0]:
+            raise ZeroDivisionError("a fault of ours")
+        if "full" in arguments["train"][0]:
+            raise OSError(28, "No space left on device", "the/file")
+        out = Path(arguments["out"])
+        out.mkdir(parents=True)
+        (out / "asked.json").write_text(json.dumps({**arguments, "config": asdict(self.config)}))
+
+    @classmethod
+    def load(cls, folder: Path, **keywords: Any) -> Fake:
+        model = cls(FakeConfig())
+        model.keywords = keywords
+        return model
+
+    def predict(self, items: Iterable[Any], **settings: Any) -> Iterator[dict[str, Any]]:
+        from nlpkit.data.stream import lookahead
+
+        for chunk in lookahead(items, 4):
+            for item in chunk:
+                text, extra = (item.text, item.extra) if isinstance(item, Record) else (item, {})
+                yield {
+                    "text": text,
+                    "words": len(text.split()),
+                    **extra,
+                    **({"settings": settings} if settings else {}),
+                }
+
+    def evaluate(self, data: str, **settings: Any) -> Report:
+        return Report(data, len(Path(data).read_text().splitlines()))

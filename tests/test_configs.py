@@ -1,0 +1,193 @@
+"""Settings: plain data and back, and errors that name the setting."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nlpkit.configs import (
+    apply_overrides,
+    attribute_docs,
+    flatten,
+    from_dict,
+    merge,
+    nest,
+    read_yaml,
+    settings,
+    to_dict,
+    write_yaml,
+)
+from nlpkit.errors import ConfigError
+from nlpkit.ie.utcie.config import IEDataConfig, UTCIEConfig, UTCIEModelConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inner:
+    """A part."""
+
+    n: int = 1
+    """How many."""
+
+    x: float = 0.5
+    pair: tuple[int, str] = (1, "a")
+    many: tuple[float, ...] = ()
+    table: dict[str, float] = field(default_factory=dict)
+    maybe: str | None = None
+    is_on: bool = False
+    mode: Literal["a", "b"] = "a"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outer:
+    """The whole."""
+
+    inner: Inner = field(default_factory=Inner)
+    seed: int = 1
+
+
+WILD = Outer(
+    inner=Inner(
+        n=-3, x=1e-07, pair=(2, "null"), many=(1.0, math.inf), table={"no": 2.0}, maybe="1e3", is_on=True, mode="b"
+    )
+)
+
+
+@pytest.mark.parametrize("config", [Outer(), WILD])
+def test_round_trip_as_dict_and_yaml(config: Outer, tmp_path: Path) -> None:
+    assert from_dict(Outer, to_dict(config)) == config
+    path = tmp_path / "c.yaml"
+    path.write_text(write_yaml(to_dict(config)), encoding="utf-8")
+    assert from_dict(Outer, read_yaml(path)) == config
+
+
+def test_round_trip_of_a_model(tmp_path: Path) -> None:
+    config = UTCIEConfig(model=UTCIEModelConfig(layers=0), data=IEDataConfig(symmetric=("no", "2", "é: #x")), seed=3)
+    path = tmp_path / "c.yaml"
+    path.write_text(write_yaml(to_dict(config)), encoding="utf-8")
+    assert from_dict(UTCIEConfig, read_yaml(path)) == config
+
+
+@given(st.text(), st.floats(allow_nan=False), st.integers())
+def test_any_value_survives_yaml(text: str, number: float, whole: int) -> None:
+    import yaml
+
+    from nlpkit._yaml import Loader
+
+    data = {"t": text, "x": number, "n": whole, "l": [text]}
+    assert yaml.load(write_yaml(data), Loader=Loader) == data
+
+
+@pytest.mark.parametrize(
+    ("data", "key", "message"),
+    [
+        ({"inner": {"n": "3"}}, "inner.n", "expected a whole number, found the text '3'"),
+        ({"inner": {"n": 3.0}}, "inner.n", "expected a whole number, found 3.0"),
+        ({"inner": {"n": True}}, "inner.n", "expected a whole number, found true"),
+        ({"inner": {"n": None}}, "inner.n", "expected a whole number, found nothing"),
+        ({"inner": {"x": "1"}}, "inner.x", "expected a number, found the text '1'"),
+        ({"inner": {"x": False}}, "inner.x", "expected a number, found false"),
+        ({"inner": {"is_on": 1}}, "inner.is_on", "expected true or false, found 1"),
+        ({"inner": {"maybe": 1}}, "inner.maybe", "expected text or null, found 1"),
+        ({"inner": {"mode": "c"}}, "inner.mode", "expected one of a, b, found the text 'c'"),
+        ({"inner": {"many": 1.0}}, "inner.many", "expected a list of numbers, found 1.0"),
+        ({"inner": {"many": [1, "x"]}}, "inner.many[1]", "expected a number, found the text 'x'"),
+        ({"inner": {"pair": [1]}}, "inner.pair", "expected a list of 2 values"),
+        ({"inner": {"table": {"k": "x"}}}, "inner.table.k", "expected a number"),
+        ({"inner": 3}, "inner", "expected a section of settings, found 3"),
+        ({"seed": [1]}, "seed", "expected a whole number"),
+        ({"inner": {"mod": "a"}}, "inner.mod", "did you mean inner.mode?"),
+        ({"iner": {}}, "iner", "did you mean inner?"),
+        ({"mode": "a"}, "mode", "did you mean inner.mode?"),
+        ({"qqq": 1}, "qqq", "known here: inner, seed"),
+    ],
+)
+def test_a_wrong_value_names_the_setting(data: dict[str, object], key: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        from_dict(Outer, data)
+    assert caught.value.key == key
+    assert str(caught.value).startswith(f"{key}: ")
+    assert message in str(caught.value)
+
+
+def test_what_is_close_enough_is_taken() -> None:
+    made = from_dict(Outer, {"inner": {"x": 2, "many": [1, 2.5], "maybe": None}})
+    assert made.inner.x == 2.0
+    assert type(made.inner.x) is float
+    assert made.inner.many == (1.0, 2.5)
+    assert from_dict(Outer, {"inner": None}) == Outer()
+
+
+def test_post_init_checks_the_combination() -> None:
+    with pytest.raises(ConfigError) as caught:
+        apply_overrides(UTCIEConfig(), {"model.max_words": 50})
+    assert caught.value.key == "model.window_overlap"
+
+
+def test_overrides_leave_the_rest() -> None:
+    config = apply_overrides(WILD, {"inner.n": 9})
+    assert config.inner.n == 9
+    assert config.inner.mode == "b"
+    assert WILD.inner.n == -3
+
+
+def test_merge_nest_and_flatten() -> None:
+    flat = {"a.b.c": 1, "a.d": 2, "e": 3}
+    assert flatten(nest(flat)) == flat
+    weak = {"a": {"b": 1}, "c": 2}
+    assert merge(weak, {"a": {"b": 3}}) == {"a": {"b": 3}, "c": 2}
+    assert weak == {"a": {"b": 1}, "c": 2}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: 1\na: 2\n", "'a' is given twice"),
+        ("a: [1\n", "line 2"),
+        ("- 1\n", "expected 'name: value' lines"),
+        ("just words", "expected 'name: value' lines"),
+        ("a: !!python/object:os.system x\n", "could not determine a constructor"),
+    ],
+)
+def test_a_bad_file_is_named(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match="c.yaml: not a settings file") as caught:
+        read_yaml(path)
+    assert message in str(caught.value)
+
+
+def test_a_binary_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ConfigError, match="no UTF-8 text"):
+        read_yaml(tmp_path / "c.yaml")
+
+
+@pytest.mark.parametrize("number", ["1e-3", "1E-3", "1.e-3", "+1e-3", "0.001", ".1e-2"])
+def test_numbers_as_people_write_them(number: str, tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text(f"x: {number}\n")
+    assert read_yaml(path) == {"x": 0.001}
+
+
+def test_an_empty_file_is_no_settings(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text("# nothing\n")
+    assert read_yaml(tmp_path / "c.yaml") == {}
+
+
+def test_help_comes_from_the_docstrings_of_the_attributes() -> None:
+    assert attribute_docs(Inner) == {"n": "How many."}
+    leaves = {leaf.key: leaf for leaf in settings(Outer)}
+    assert leaves["inner.n"].help == "How many."
+    assert leaves["inner.n"].section == "inner"
+    assert leaves["inner.table"].default == {}
+    assert list(leaves)[-1] == "seed"
+
+
+def test_every_setting_of_the_model_has_help() -> None:
+    assert [leaf.key for leaf in settings(UTCIEConfig) if not leaf.help and leaf.key != "seed"] == []
