@@ -205,6 +205,10 @@ class _Parser(FieldReader):
         given = [key for key in ("start", "end") if item.get(key) is not None]
         if not given and self.text is not None and surface is not None:
             return self.find(surface, item, field)
+        if not given:
+            remedy = "give positions in words" if self.text is None else "give positions, or the 'text' of the span"
+            self.error(field, "'start' and 'end' are missing, expected integers", remedy)
+            return None
         start, end = (self.value(item, key, "an integer", field, required=True) for key in ("start", "end"))
         if start is None or end is None:
             return None

@@ -1,0 +1,258 @@
+"""``check_files`` names every fault with its line and a remedy, and what is odd about good files."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from nlpkit.errors import ConfigError
+from nlpkit.ie.check import check_files
+from nlpkit.ie.types import Entity, IEResult, InputInfo
+from nlpkit.ie.writer import write_jsonl
+
+MEET = {"text": "Ann met Bob.", "entities": [{"text": "Ann", "type": "P"}, {"text": "Bob", "type": "P"}]}
+
+
+def write(path, *lines):
+    path.write_bytes(
+        b"".join((line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n" for line in lines)
+    )
+    return path
+
+
+def good(n, **more):
+    """A record without anything odd; each has another text."""
+    text = f"Ann met Bob in room {n}."
+    return {
+        "id": f"r{n}",
+        "text": text,
+        "entities": [{"text": "Ann", "type": "P"}, {"text": "Bob", "type": "P"}],
+    } | more
+
+
+def entity(**fields):
+    return {"text": "Ann met Bob.", "entities": [fields]}
+
+
+TWENTY = [
+    (b'{"text": "Ann met', "cut off"),
+    (b"Ann met Bob.", "no JSON"),
+    (b'["Ann"]', "found a list"),
+    (b'{"text": "Ann \xff"}', "no UTF-8"),
+    (b'{"text": "a", "text": "b"}', "twice in one object"),
+    (entity(start=0, end=99, type="P"), "leaves the text"),
+    (entity(start=4, end=4, type="P"), "is empty"),
+    (entity(start=7, end=4, type="P"), "starts after it ends"),
+    (entity(start=0, end=2, type="P"), "word borders"),
+    (MEET | {"relations": [{"head": 0, "tail": 2, "type": "K"}]}, "entity 2 is missing"),
+    (MEET | {"relations": [{"head": 1, "tail": 1, "type": "K"}]}, "same entity"),
+    (entity(start=0, end=3), "'type' is missing"),
+    (entity(start=True, end=3, type="P"), "found a boolean"),
+    ({"id": "x"}, "neither 'text' nor 'tokens'"),
+    ({"text": "a", "tokens": ["a"]}, "both 'text' and 'tokens'"),
+    (entity(text="Eve", type="P"), "is not in the text"),
+    ({"text": "Bob met Bob.", "entities": [{"text": "Bob", "type": "P"}]}, "at characters 0, 8"),
+    (entity(text="Bob", type="P", nth=2), "'nth' is 2"),
+    ({"text": "Ann met.", "relations": [{"head": 0, "tail": 1, "type": "K"}]}, "no 'entities'"),
+    ({"text": "Ann met.", "events": [{"arguments": []}]}, "'trigger' is missing"),
+    (good(1), "the id is there already, in line 1"),
+    (entity(start=0, end=3, type="P", score=float("nan")), "NaN"),
+    (b'{"text": "a", "x": ' + b"[" * 50_000 + b"]" * 50_000 + b"}", "too deep"),
+    (b'{"text": "a\\ud800"}', "surrogate"),
+]
+
+
+def test_a_file_with_all_faults_names_each_with_line_and_remedy(tmp_path):
+    path = write(tmp_path / "bad.jsonl", good(1), *(line for line, _ in TWENTY))
+    report = check_files([path])
+    assert len(TWENTY) >= 20
+    assert [p.line for p in report.errors] == list(range(2, len(TWENTY) + 2))
+    for problem, (_, message) in zip(report.errors, TWENTY, strict=True):
+        assert message in problem.message
+        assert problem.remedy
+        assert problem.file == str(path)
+    assert not report.is_ok
+    assert report.n_records == 2
+    assert json.loads(json.dumps(report.to_dict()))["errors"][0]["line"] == 2
+    assert str(report).count("error: ") == len(TWENTY)
+
+
+def test_a_good_file_has_figures_and_nothing_else(tmp_path):
+    report = check_files(write(tmp_path / "a.jsonl", *map(good, range(5))))
+    assert report.is_ok
+    assert not report.warnings
+    assert report.n_records == 5
+    assert any("5 records, entities in 5" in note for note in report.notes)
+    assert any("10 entities: 0 nested, 0 crossing, 0 on one span" in note for note in report.notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.jsonl", b"", "no record"),
+        ("a.jsonl", b"\n \n", "no record"),
+        ("a.txt", b"", "no record"),
+        ("a.jsonl", b"\0\1\2", "binary"),
+        ("a.jsonl.gz", b"{}", "broken"),
+        ("a.parquet", b"PAR1", "'.parquet' cannot be read"),
+    ],
+)
+def test_a_file_without_a_record_is_one_error(tmp_path, name, content, message):
+    path = tmp_path / name
+    path.write_bytes(content)
+    [problem] = check_files(path).errors
+    assert message in problem.message
+    assert problem.remedy
+
+
+def test_an_id_twice_is_an_error_in_one_file_and_not_across_files(tmp_path):
+    one = write(tmp_path / "one.jsonl", good(1), good(2), good(3, id="r1"))
+    two = write(tmp_path / "two.jsonl", good(4, id="r1"))
+    [problem] = check_files([one, two]).errors
+    assert (problem.file, problem.line, problem.record_id, problem.field) == (str(one), 3, "r1", "id")
+
+
+WARNINGS = {
+    "repeated text": ([good(1), good(2), good(1, id="x")], 3, "the same text as in line 1"),
+    "repeated text in tokens": (
+        [{"tokens": ["Ann", "met."], "entities": []}, {"text": "Ann met.", "entities": []}],
+        2,
+        "the same text as in line 1",
+    ),
+    "other labels": ([good(1), good(1, id="x", entities=[])], 2, "with other labels"),
+    "no labels": ([{"text": "Ann"}, {"text": "Bob"}], None, "no record has 'entities'"),
+    "a label seen once": ([good(1, entities=[{"text": "Ann", "type": "Pesron"}])], 1, "'Pesron' occurs only once"),
+    "blank word": ([{"tokens": ["a", "\u200b"], "entities": []}], 1, "'\\u200b' has no visible character"),
+    "blank record": ([good(1), {"text": " \u200b", "entities": []}], 2, "no word"),
+    "mistyped key": ([good(1), {"text": "Ann.", "entitys": []}], 2, "'entitys' is carried along but not read"),
+    "repeated entity": (
+        [good(1, entities=[{"text": "Ann", "type": "P"}] * 2), good(2)],
+        1,
+        "same entity is there twice",
+    ),
+    "unknown key of a label": (
+        [good(1, entities=[{"text": "Ann", "type": "P", "nt": 1}]), good(2)],
+        1,
+        "'nt' is not used",
+    ),
+}
+
+
+@pytest.mark.parametrize(("records", "line", "message"), WARNINGS.values(), ids=WARNINGS)
+def test_each_oddity_is_one_warning_and_an_error_under_strict(tmp_path, records, line, message):
+    path = write(tmp_path / "a.jsonl", *records)
+    report = check_files(path)
+    assert report.is_ok
+    [warning] = report.warnings
+    assert (warning.line, warning.severity) == (line, "warning")
+    assert message in warning.message
+    assert warning.remedy
+    strict = check_files(path, strict=True)
+    assert not strict.is_ok
+    assert [(p.message, p.severity) for p in strict.errors] == [(warning.message, "error")]
+    assert not strict.warnings
+
+
+def test_a_key_of_ones_own_is_no_oddity(tmp_path):
+    records = [good(1, note=1, source="web", event_links=[]), good(2)]
+    assert not check_files(write(tmp_path / "a.jsonl", *records)).warnings
+
+
+def test_texts_in_two_files_are_a_leak(tmp_path):
+    train = write(tmp_path / "train.jsonl", *map(good, range(6)))
+    dev = write(tmp_path / "dev.jsonl", good(9), *map(good, range(5)))
+    [warning] = check_files([train, dev]).warnings
+    assert warning.file == str(dev)
+    assert f"5 texts are also in {train}: line 2 is line 1" in warning.message
+    assert "and 2 more" in warning.message
+    assert not check_files([train, train]).warnings  # one file, named twice
+
+
+def test_labels_are_counted_over_all_files(tmp_path):
+    one = write(tmp_path / "one.jsonl", good(1, entities=[{"text": "Ann", "type": "P"}]))
+    two = write(tmp_path / "two.jsonl", good(2, entities=[{"text": "Ann", "type": "P"}]))
+    assert not check_files([one, two]).warnings
+    assert len(check_files([one]).warnings) == 1
+
+
+def test_overlaps_are_counted_for_the_choice_of_a_policy(tmp_path):
+    spans = [(0, 3, "P"), (0, 7, "Q"), (4, 12, "P"), (0, 3, "Q")]
+    record = {
+        "tokens": list("abcdefghijkl"),
+        "entities": [dict(zip(("start", "end", "type"), s, strict=True)) for s in spans],
+    }
+    trigger = {"start": 0, "end": 1, "type": "E"}
+    arguments = [[{"start": s, "end": e, "role": "R"}] for s, e in ((1, 3), (2, 3))]
+    record["events"] = [{"trigger": trigger, "arguments": a} for a in arguments]
+    notes = "\n".join(check_files(write(tmp_path / "a.jsonl", record)).notes)
+    assert "4 entities: 2 nested, 1 crossing, 1 on one span" in notes
+    assert "2 triggers: 0 nested, 0 crossing, 1 on one span" in notes
+    assert "2 arguments: 1 nested, 0 crossing, 0 on one span" in notes
+    assert "1 records have two events of one type on one trigger" in notes
+
+
+def test_texts_beyond_the_encoder_are_forecast(tmp_path, tiny_encoder):
+    long_text = {"tokens": ["the"] * 300 + ["x"] * 211, "entities": []}
+    fits = {"tokens": ["the"] * 510, "entities": []}
+    long_word = {"tokens": ["z" * 600], "entities": []}
+    path = write(tmp_path / "a.jsonl", fits, long_text, long_word)
+    report = check_files(path, encoder=str(tiny_encoder))
+    assert [(w.line, w.message.split(",")[0]) for w in report.warnings] == [
+        (2, "511 pieces"),
+        (3, "600 pieces"),
+        (3, "word 0 has 600 pieces"),
+    ]
+    assert "90 more than the encoder reads" in report.warnings[2].message
+    assert f"{path}: 2 records are longer than the encoder's 510 pieces; the longest has 600" in report.notes
+
+
+def test_a_wrong_encoder_is_an_error_and_a_missing_default_a_note(tmp_path, monkeypatch):
+    path = write(tmp_path / "a.jsonl", good(1), good(2))
+    with pytest.raises(ConfigError, match=r"encoder\.name"):
+        check_files(path, encoder=str(tmp_path / "none"))
+    monkeypatch.setattr("nlpkit.encoder.folder.find_spec", lambda name: None)
+    report = check_files(path)
+    assert report.is_ok
+    assert any("no forecast" in note and "pip install" in note for note in report.notes)
+
+
+def test_misaligned_spans_under_each_policy(tmp_path):
+    path = write(tmp_path / "a.jsonl", *(good(n) for n in range(2)), entity(start=0, end=2, type="P"))
+    assert not check_files(path).is_ok
+    assert check_files(path, misaligned="widen").is_ok
+    assert check_files(path, misaligned="skip").is_ok
+
+
+def test_result_lines_are_good_data(tmp_path):
+    path = tmp_path / "out.jsonl"
+    results = [
+        IEResult(
+            id=str(n),
+            text=f"Ann met Bob {n}",
+            entities=(
+                Entity(start=0, end=3, type="P", score=0.5, text="Ann"),
+                Entity(start=8, end=11, type="P", score=1.0),
+            ),
+            input=InputInfo(words=4, pieces=4, windows=1),
+        )
+        for n in range(3)
+    ]
+    with path.open("w", encoding="utf-8") as out:
+        write_jsonl(results, out)
+    report = check_files(path, strict=True)
+    assert report.is_ok
+    assert report.n_records == 3
+
+
+def test_check_loads_neither_torch_nor_transformers(tmp_path):
+    import subprocess
+    import sys
+
+    path = write(tmp_path / "a.jsonl", good(1))
+    code = (
+        "import sys; from nlpkit.ie.check import check_files; from nlpkit.ie.writer import formats; "
+        f"check_files({str(path)!r}); print(sorted({{'torch', 'transformers'}} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
