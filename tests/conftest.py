@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import string
 from collections.abc import Callable
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -78,3 +79,53 @@ def sample_path() -> Callable[[str], Path]:
     from nlpkit.ie.sample import sample_path
 
     return sample_path
+
+
+class Page(HTMLParser):
+    """A parsed HTML page: every element with its attributes and its whole text, and the parse itself as a check."""
+
+    VOID = frozenset("meta br hr img input link path rect circle line".split())
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.source = text
+        self.elements: list[tuple[str, dict[str, str], list[str]]] = []
+        self._open: list[tuple[str, dict[str, str], list[str]]] = []
+        self.feed(text)
+        self.close()
+        assert not self._open, f"not closed: {[tag for tag, *_ in self._open]}"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        element = (tag, {name: value or "" for name, value in attrs}, [])
+        self.elements.append(element)
+        if tag not in self.VOID:
+            self._open.append(element)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {name: value or "" for name, value in attrs}, []))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.VOID:
+            assert self._open, f"</{tag}> closes nothing"
+            assert self._open.pop()[0] == tag
+
+    def handle_data(self, data: str) -> None:
+        for _, _, texts in self._open:
+            texts.append(data)
+
+    def find(self, tag: str, css: str | None = None) -> list[tuple[dict[str, str], str]]:
+        """(attributes, text) of every element of that name and class, in the order of the page."""
+        return [
+            (attributes, "".join(texts))
+            for name, attributes, texts in self.elements
+            if name == tag and (css is None or css in attributes.get("class", "").split())
+        ]
+
+    def texts(self, tag: str, css: str | None = None) -> list[str]:
+        return [text for _, text in self.find(tag, css)]
+
+
+@pytest.fixture
+def read_page() -> Callable[[str], Page]:
+    """Parses a page, and fails when an element is left open or closed twice."""
+    return Page

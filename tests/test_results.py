@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 
 import pytest
 
@@ -49,7 +50,7 @@ def test_table_shows_percent_in_80_columns_and_loses_no_label() -> None:
     assert entity.split() == ["entity", "85.5", "85.5", "85.5", "1000", "1000", "855"]
     relation = next(line for line in lines if line.split()[:1] == ["relation"])
     assert relation.split() == ["relation", "-", "-", "-", "0", "0", "0"]
-    assert LONG.replace(" ", "") in "".join(line[:31].replace(" ", "") for line in lines)
+    assert LONG.replace(" ", "") in re.sub(r"[\s\d.-]", "", text)
     assert "91.2" in text
     assert "12345678" in text
     assert "1,200 records" in text

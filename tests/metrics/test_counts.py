@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlpkit.metrics import Counts, set_counts
@@ -9,6 +9,7 @@ from nlpkit.metrics import Counts, set_counts
 ITEMS = st.sets(st.integers(0, 8))
 
 
+@settings(deadline=None)  # the first call loads scikit-learn
 @given(ITEMS, ITEMS)
 def test_scores_equal_those_of_scikit_learn(gold: set[int], predicted: set[int]) -> None:
     from sklearn.metrics import precision_recall_fscore_support
