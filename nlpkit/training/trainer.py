@@ -36,6 +36,7 @@ def train(
     load_best: Callable[[Path], None] | None = None,
     settings: Mapping[str, Any] | None = None,
     on_batch: OnBatch | None = None,
+    notes: Sequence[str] = (),
 ) -> TrainSummary:
     """Trains the tasks of the phases, one after the other, and leaves the best weights in the last one.
 
@@ -53,6 +54,7 @@ def train(
         load_best: Reads such a folder back into the task, at the end; without it the best weights are kept in memory.
         settings: All settings of the run as plain values, compared when the run is resumed.
         on_batch: Called before each training batch with the epoch from 1, the optimiser steps done, and the record ids.
+        notes: Said and logged before training, such as warnings about the data.
     """
     if not phases:
         raise ValueError("expected at least one phase")
@@ -69,6 +71,8 @@ def train(
         folder.resume() if resume else folder.begin()
     reporter = Reporter(folder.out / "log.txt" if folder else None)
     try:
+        for note in notes:
+            reporter.message(note)
         with preserved_rng(), StopSignals() as signals:
             job = _Job(
                 config=config,

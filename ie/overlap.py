@@ -1,0 +1,90 @@
+"""Which of several overlapping spans are kept; the one place that decides it for all extraction models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+OverlapPolicy = Literal["flat", "nested", "any"]
+
+
+class Candidate(NamedTuple):
+    """A scored span; ``end`` is exclusive, ``label`` is a position in a list of types."""
+
+    start: int
+    end: int
+    label: int
+    score: float
+
+
+def resolve_overlap(candidates: Sequence[Candidate], policy: OverlapPolicy, multi_label: bool = True) -> list[Candidate]:
+    """Keep the best-scored spans that may stand together, in order of start, end and label.
+
+    Args:
+        candidates: Scored spans.
+        policy: ``flat``: no two spans share a position; ``nested``: one may lie inside another, but they may not cross;
+            ``any``: all may stand together.
+        multi_label: Whether one span may have several labels (never with ``flat``).
+
+    Ties in the score go to the longer span, then the earlier one, then the smaller label.
+
+    >>> spans = [Candidate(0, 1, 0, 0.8), Candidate(0, 3, 0, 0.9), Candidate(2, 4, 0, 0.7)]
+    >>> [(s.start, s.end) for s in resolve_overlap(spans, "flat")]
+    [(0, 3)]
+    >>> [(s.start, s.end) for s in resolve_overlap(spans, "nested")]
+    [(0, 1), (0, 3)]
+    """
+    if len(candidates) < 2 or (policy == "any" and multi_label):
+        return sorted(candidates)
+    ranked = sorted(candidates, key=lambda c: (-c.score, c.start - c.end, c.start, c.label))
+    conflict = conflicts(np.array([(c.start, c.end) for c in ranked]), policy, multi_label)
+    blocked = np.zeros(len(ranked), dtype=bool)
+    kept = []
+    for i, candidate in enumerate(ranked):
+        if not blocked[i]:
+            kept.append(candidate)
+            blocked |= conflict[i]
+    return sorted(kept)
+
+
+def conflicts(spans: np.ndarray, policy: OverlapPolicy, multi_label: bool = True) -> np.ndarray:
+    """Which pairs of spans may not stand together.
+
+    Args:
+        spans: Start and exclusive end. Shape: (n, 2)
+        policy: See :func:`resolve_overlap`.
+        multi_label: See :func:`resolve_overlap`.
+
+    Returns:
+        Shape: (n, n)
+    """
+    start, end = spans[:, 0], spans[:, 1]
+    is_same = (start[:, None] == start) & (end[:, None] == end)
+    if policy == "any":
+        return is_same & (not multi_label)
+    overlap = (start[:, None] < end) & (start < end[:, None])
+    if policy == "flat":
+        return overlap
+    holds = (start[:, None] <= start) & (end <= end[:, None])
+    return (overlap & ~(holds | holds.T)) | (is_same & (not multi_label))
+
+
+def tightest_policy(spans_per_record: Sequence[Sequence[tuple[int, int]]]) -> OverlapPolicy:
+    """The strictest policy under which all given spans may stand together; distinct spans only.
+
+    >>> tightest_policy([[(0, 2), (2, 3)], [(0, 1)]]), tightest_policy([[(0, 2), (1, 2)]]), tightest_policy([[(0, 2), (1, 3)]])
+    ('flat', 'nested', 'any')
+    """
+    tightest: OverlapPolicy = "flat"
+    for spans in spans_per_record:
+        distinct = np.array(sorted(set(spans)))
+        if len(distinct) < 2:
+            continue
+        others = ~np.eye(len(distinct), dtype=bool)
+        if (conflicts(distinct, "nested") & others).any():
+            return "any"
+        if tightest == "flat" and (conflicts(distinct, "flat") & others).any():
+            tightest = "nested"
+    return tightest

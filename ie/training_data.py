@@ -1,0 +1,185 @@
+"""Training and dev records with their labels and their provenance; the same for every extraction model."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from nlpkit.errors import DataError
+from nlpkit.ie.reader import read_records, records_from
+from nlpkit.ie.schema import IESchema
+from nlpkit.ie.types import IERecord
+from nlpkit.ie.words import Misaligned
+from nlpkit.seed import derive_seed
+
+Records = str | Path | Sequence[str | Path] | Iterable[IERecord | Mapping[str, Any]]
+"""A file, several files, or records made in Python."""
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """What a model is fitted on.
+
+    Attributes:
+        train: Training records.
+        dev: Records that pick the best epoch; empty if there is none.
+        schema: The labels, from the training records or given; never from dev.
+        notes: What the user should know: how dev was made, leaks, labels left out.
+        sources: File name, hash and number of records of each training file.
+    """
+
+    train: list[IERecord]
+    dev: list[IERecord]
+    schema: IESchema
+    notes: tuple[str, ...]
+    sources: tuple[dict[str, Any], ...]
+
+
+def load_training_data(
+    train: Records,
+    dev: Records | None,
+    *,
+    schema: IESchema | str | Path | None = None,
+    symmetric: Sequence[str] = (),
+    misaligned: Misaligned = "error",
+    limit: int | None = None,
+    dev_share: float = 0.1,
+    seed: int = 1,
+) -> TrainingData:
+    """Read, check and split.
+
+    Args:
+        train: Training records.
+        dev: Dev records; None holds out a seeded share of the training records.
+        schema: Labels to model; None takes those of the training records.
+        symmetric: Names of relation types without direction.
+        misaligned: What happens to a span that cuts a word.
+        limit: Use only the first training records.
+        dev_share: The share that is held out.
+        seed: Rules which records are held out.
+
+    Raises:
+        DataError: All problems of the training data and of the dev data, or nothing to learn in them.
+    """
+    problems: list[Any] = []
+    train_records = _read(train, misaligned, problems, limit)
+    dev_records = [] if dev is None else _read(dev, misaligned, problems, None)
+    if errors := [p for p in problems if p.severity == "error"]:
+        raise DataError(errors)
+    notes = []
+    if not train_records:
+        raise DataError(f"{describe(train)}: there is no record in it; give a file with one record a line")
+    if dev is None and dev_share:
+        train_records, dev_records = _hold_out(train_records, dev_share, seed)
+        notes.append(
+            f"no dev data given: {len(dev_records)} of {len(train_records) + len(dev_records)} training records "
+            f"({dev_share:.0%}) are held out to pick the best epoch"
+        )
+    elif dev is not None:
+        if not dev_records:
+            raise DataError(f"{describe(dev)}: there is no dev record in it; leave --dev out to hold out training records")
+        notes += _leaks(train_records, dev_records)
+    if isinstance(schema, (str, Path)):
+        schema = IESchema.from_file(schema)
+    labels = schema or IESchema.from_records(train_records, symmetric)
+    if not (labels.entity_types or labels.event_types):
+        raise DataError(
+            f"{describe(train)}: no record has an entity or an event; nothing can be learned. "
+            "Annotate some, or name the labels with --schema"
+        )
+    notes += _unknown_symmetric(labels, symmetric) + _left_out(train_records, labels)
+    return TrainingData(train_records, dev_records, labels, tuple(notes), tuple(_sources(train, len(train_records))))
+
+
+def read_or_check(data: Records, *, misaligned: Misaligned = "error") -> Iterable[IERecord]:
+    """Records of files, or made in Python, checked.
+
+    Raises:
+        DataError: After the last record, all errors.
+    """
+    if paths := _paths(data):
+        return read_records(paths, misaligned=misaligned)
+    return records_from(data, misaligned=misaligned)  # type: ignore[arg-type]
+
+
+def describe(data: Records) -> str:
+    """File names, or that the records were made in Python."""
+    return ", ".join(str(path) for path in _paths(data)) or "<records>"
+
+
+def text_key(record: IERecord) -> tuple[str, ...]:
+    """What makes two records the same text."""
+    return (record.text,) if record.text is not None else ("", *(record.tokens or ()))
+
+
+def _paths(data: Records) -> list[str | Path]:
+    if isinstance(data, (str, Path)):
+        return [data]
+    if isinstance(data, Sequence) and data and all(isinstance(item, (str, Path)) for item in data):
+        return list(data)  # type: ignore[arg-type]
+    return []
+
+
+def _read(data: Records, misaligned: Misaligned, problems: list[Any], limit: int | None) -> list[IERecord]:
+    if paths := _paths(data):
+        return list(read_records(paths, misaligned=misaligned, collect=problems, limit=limit))
+    return list(islice(records_from(data, misaligned=misaligned, collect=problems), limit))  # type: ignore[arg-type]
+
+
+def _hold_out(records: list[IERecord], share: float, seed: int) -> tuple[list[IERecord], list[IERecord]]:
+    n_dev = min(len(records) - 1, max(1, round(share * len(records))))
+    chosen = set(random.Random(derive_seed(seed, "dev")).sample(range(len(records)), n_dev))
+    return (
+        [record for k, record in enumerate(records) if k not in chosen],
+        [record for k, record in enumerate(records) if k in chosen],
+    )
+
+
+def _leaks(train: Sequence[IERecord], dev: Sequence[IERecord]) -> list[str]:
+    known = {text_key(record) for record in train}
+    n_shared = sum(text_key(record) in known for record in dev)
+    if n_shared == len(dev):
+        return ["warning: every dev text is also a training text; dev scores say nothing about new texts"]
+    if n_shared:
+        return [f"warning: {n_shared} of {len(dev)} dev texts are also training texts; dev scores are too good"]
+    return []
+
+
+def _unknown_symmetric(schema: IESchema, symmetric: Sequence[str]) -> list[str]:
+    known = {relation.name for relation in schema.relation_types or ()}
+    return [f"warning: data.symmetric names {name!r}, which is no relation type" for name in symmetric if name not in known]
+
+
+def _left_out(records: Sequence[IERecord], schema: IESchema) -> list[str]:
+    """Labels of the training data that a given schema does not have."""
+    found = IESchema.from_records(records)
+    pairs = (
+        ("entity types", set(found.entity_types or ()), set(schema.entity_types or ())),
+        (
+            "relation types",
+            {r.name for r in found.relation_types or ()},
+            {r.name for r in schema.relation_types or ()},
+        ),
+        ("event types", set(found.trigger_types), set(schema.trigger_types)),
+        ("roles", set(found.roles), set(schema.roles)),
+    )
+    return [
+        f"warning: {what} in the training data that are not in the schema are not learned: {', '.join(sorted(have - want))}"
+        for what, have, want in pairs
+        if have - want
+    ]
+
+
+def _sources(data: Records, n_records: int) -> list[dict[str, Any]]:
+    paths = _paths(data)
+    if not paths:
+        return [{"file": None, "records": n_records}]
+    return [
+        {"file": Path(path).name, "sha256": hashlib.sha256(Path(path).read_bytes()).hexdigest(), "licence": None}
+        for path in paths
+    ]

@@ -1,0 +1,276 @@
+"""The public class of UTC-IE."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
+
+import torch
+
+from nlpkit.configs import from_dict, nearest, to_dict
+from nlpkit.encoder.encoder import TextEncoder
+from nlpkit.errors import ConfigError, DataError
+from nlpkit.ie.metrics import IEReport, IEScorer
+from nlpkit.ie.overlap import OverlapPolicy
+from nlpkit.ie.schema import IESchema
+from nlpkit.ie.training_data import Records, describe, read_or_check
+from nlpkit.ie.types import IERecord, IEResult
+from nlpkit.ie.utcie.config import UTCIEConfig
+from nlpkit.ie.utcie.decode import DecodeSettings
+from nlpkit.ie.utcie.labels import LabelLayout
+from nlpkit.ie.utcie.model import UTCIENetwork
+from nlpkit.ie.utcie.predict import as_record, predict_records
+from nlpkit.model import NlpkitModel, choose_device
+
+if TYPE_CHECKING:
+    from nlpkit.training import TrainSummary
+
+Text = str | Mapping[str, Any] | IERecord
+"""A text, a data line, or a record; labels in it are not looked at."""
+
+Threshold = float | Mapping[str, float]
+"""One probability for all types, or by type; ``*`` stands for the others."""
+
+
+class UTCIE(NlpkitModel):
+    """Entities, relations and events as cells of one table of word pairs.
+
+    Source: Yan et al., "UTC-IE: A Unified Token-pair Classification Architecture for Information Extraction", ACL 2023.
+
+    Args:
+        config: All settings; the default is a good start.
+
+    Example::
+
+        model = UTCIE()
+        model.fit("train.jsonl", "dev.jsonl", out="runs/mine")
+        for entity in model.predict("Ada Holm joined Kestrel Works.").entities:
+            print(entity.type, entity.text, entity.score)
+    """
+
+    name: ClassVar[str] = "utcie"
+
+    def __init__(self, config: UTCIEConfig | None = None) -> None:
+        self.config = config or UTCIEConfig()
+        self.device = torch.device("cpu")
+        self.dev_scores: dict[str, float | None] = {}
+        self.notes: tuple[str, ...] = ()
+        self.training_data: tuple[Mapping[str, Any], ...] = ()
+        self._encoder: TextEncoder | None = None
+        self._network: UTCIENetwork | None = None
+        self._layout: LabelLayout | None = None
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether the model was trained or loaded."""
+        return self._network is not None
+
+    @property
+    def schema(self) -> IESchema:
+        """The labels that the model knows."""
+        return self.layout.schema
+
+    @property
+    def layout(self) -> LabelLayout:
+        """What the channels of the network mean."""
+        self._require_fitted("use this model")
+        assert self._layout is not None
+        return self._layout
+
+    @property
+    def modules(self) -> tuple[TextEncoder, UTCIENetwork]:
+        """Encoder and network."""
+        self._require_fitted("use this model")
+        assert self._encoder is not None and self._network is not None
+        return self._encoder, self._network
+
+    def fit(
+        self,
+        train: Records,
+        dev: Records | None = None,
+        *,
+        out: str | Path | None = None,
+        schema: IESchema | str | Path | None = None,
+        init_from: str | Path | None = None,
+        limit: int | None = None,
+        resume: bool = False,
+    ) -> TrainSummary:
+        """Train; afterwards the model holds the weights of the best dev epoch.
+
+        Args:
+            train: A file, several files, or records.
+            dev: The same, to pick the best epoch; None holds out a seeded share of the training records.
+            out: Run folder for checkpoints, log and best model; None writes nothing.
+            schema: The labels; None takes those of the training records.
+            init_from: A model folder whose weights are the start, as far as they fit.
+            limit: Use only the first training records.
+            resume: Go on with the run in ``out``.
+
+        Raises:
+            DataError: Something is wrong with the records; all problems are named.
+            ConfigError: A setting cannot be used, or ``out`` is not empty.
+        """
+        from nlpkit.ie.utcie.fit import fit
+
+        return fit(
+            self, train, dev, out=None if out is None else Path(out), schema=schema, init_from=init_from, limit=limit, resume=resume
+        )
+
+    @overload
+    def predict(
+        self, inputs: Text, *, threshold: Threshold | None = ..., overlap: OverlapPolicy | None = ..., batch_size: int | None = ...
+    ) -> IEResult: ...
+
+    @overload
+    def predict(
+        self,
+        inputs: Iterable[Text | Sequence[str]],
+        *,
+        threshold: Threshold | None = ...,
+        overlap: OverlapPolicy | None = ...,
+        batch_size: int | None = ...,
+    ) -> Iterator[IEResult]: ...
+
+    def predict(
+        self,
+        inputs: Text | Iterable[Text | Sequence[str]],
+        *,
+        threshold: Threshold | None = None,
+        overlap: OverlapPolicy | None = None,
+        batch_size: int | None = None,
+    ) -> IEResult | Iterator[IEResult]:
+        """Extract entities, relations and events.
+
+        Args:
+            inputs: One text, data line or record gives one result; an iterable of them, or of word lists, gives an
+                iterator of results in the same order, in constant memory.
+            threshold: From which probability something counts, for all types or by type; 0.5 by default.
+            overlap: Which spans may overlap, for all groups; as trained by default.
+            batch_size: Most texts that go through the network at once.
+
+        Raises:
+            NotFittedError: The model was not trained or loaded.
+            ConfigError: A threshold names a type that the model does not know.
+            DataError: An input is no text, data line or record.
+        """
+        settings = self.decode_settings(threshold, overlap)
+        is_single = isinstance(inputs, (str, Mapping, IERecord))
+        items: Iterable[Any] = [inputs] if is_single else inputs
+        results = self._stream(
+            items, lambda chunk: predict_records(self, [as_record(item) for item in chunk], settings, batch_size)
+        )
+        return next(results) if is_single else results
+
+    def evaluate(
+        self,
+        data: Records,
+        *,
+        threshold: Threshold | None = None,
+        overlap: OverlapPolicy | None = None,
+        batch_size: int | None = None,
+    ) -> IEReport:
+        """Score the model on annotated data.
+
+        Args:
+            data: A file, several files, or records.
+            threshold: See :meth:`predict`.
+            overlap: See :meth:`predict`.
+            batch_size: See :meth:`predict`.
+
+        Raises:
+            DataError: Something is wrong with the records, or there is none.
+        """
+        settings = self.decode_settings(threshold, overlap)
+        scorer = IEScorer(self.schema, model=self.name, data=describe(data))
+        # gold spans that cut a word are kept as they are: they can only be missed
+        records = iter(read_or_check(data, misaligned="skip"))
+
+        def answer(chunk: list[IERecord]) -> list[tuple[IERecord, IEResult]]:
+            return list(zip(chunk, predict_records(self, chunk, settings, batch_size), strict=True))
+
+        n_records = 0
+        for gold, result in self._stream(records, answer):
+            n_records += 1
+            scorer.add(gold, result)
+        if not n_records:
+            raise DataError(f"{describe(data)}: there is no record in it; nothing to evaluate")
+        return scorer.report()
+
+    def decode_settings(self, threshold: Threshold | None = None, overlap: OverlapPolicy | None = None) -> DecodeSettings:
+        """How scores become results, from the model's settings and what the caller wants."""
+        model = self.config.model
+        known = {*self.layout.span_names, *self.layout.relation_names, *self.schema.roles}
+        by_type = dict(threshold) if isinstance(threshold, Mapping) else {}
+        general = by_type.pop("*", 0.5) if isinstance(threshold, Mapping) or threshold is None else threshold
+        for name, value in [*by_type.items(), ("*", general)]:
+            if name != "*" and name not in known:
+                near = nearest(name, known)
+                hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(sorted(known))}"
+                raise ConfigError(f"the model knows no type {name!r}; {hint}", key="threshold")
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+                raise ConfigError(f"expected a probability from 0 to 1, got {value!r}", key="threshold")
+        if overlap not in (None, "flat", "nested", "any"):
+            raise ConfigError(f"expected flat, nested or any, got {overlap!r}", key="overlap")
+
+        def policy(trained: Literal["auto", "flat", "nested", "any"]) -> OverlapPolicy:
+            return overlap or ("nested" if trained == "auto" else trained)
+
+        return DecodeSettings(
+            threshold=float(general),
+            thresholds=by_type,
+            entity_overlap=policy(model.entity_overlap),
+            trigger_overlap=policy(model.trigger_overlap),
+            argument_overlap=policy(model.argument_overlap),
+            multi_label=model.multi_label,
+            schema_filter=model.schema_filter,
+            adaptive=model.link_loss == "adaptive",
+        )
+
+    def to(self, device: str) -> UTCIE:
+        """Move the weights: ``auto``, ``cpu`` or ``gpu``."""
+        self.device = choose_device(device)
+        for module in self.modules:
+            module.to(self.device)
+        return self
+
+    def _manifest(self) -> dict[str, Any]:
+        return {
+            "config": {**to_dict(self.config), "encoder": {**to_dict(self.config.encoder), "name": "encoder"}},
+            "schema": self.schema.to_dict(),
+            "thresholds": {},
+            "dev": self.dev_scores,
+            "notes": list(self.notes),
+            "training_data": [dict(source) for source in self.training_data],
+        }
+
+    def _write_parts(self, folder: Path) -> dict[str, str]:
+        from safetensors.torch import save_file
+
+        encoder, network = self.modules
+        encoder.save(folder / "encoder")
+        tensors = {name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()}
+        save_file(tensors, folder / "head.safetensors")
+        return {"encoder": "encoder", "head": "head.safetensors"}
+
+    @classmethod
+    def _from_parts(cls, manifest: Mapping[str, Any], parts: Mapping[str, Path], device: torch.device) -> UTCIE:
+        from safetensors.torch import load_file
+
+        config = from_dict(UTCIEConfig, manifest["config"])
+        model = cls(config)
+        encoder = TextEncoder.from_folder(parts["encoder"], config.encoder)
+        layout = LabelLayout(IESchema.from_dict(manifest["schema"]))
+        network = UTCIENetwork(config.model, encoder.dim, layout.n_labels)
+        network.load_state_dict(load_file(parts["head"]))
+        model._install(encoder, network, layout)
+        model.dev_scores = dict(manifest.get("dev", {}))
+        model.notes = tuple(manifest.get("notes", ()))
+        model.training_data = tuple(manifest.get("training_data", ()))
+        model.device = device
+        for module in model.modules:
+            module.to(device).eval()
+        return model
+
+    def _install(self, encoder: TextEncoder, network: UTCIENetwork, layout: LabelLayout) -> None:
+        self._encoder, self._network, self._layout = encoder, network, layout

@@ -1,0 +1,179 @@
+"""Records -> tensors: word views, windows, pieces, word shapes, and the gold cells as sparse coordinates."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from nlpkit.encoder.encoder import PieceBatch, TextEncoder
+from nlpkit.ie.types import IERecord, InputInfo
+from nlpkit.ie.utcie.config import UTCIEModelConfig
+from nlpkit.ie.utcie.labels import GoldCells, LabelLayout, gold_cells
+from nlpkit.ie.words import Misaligned, WordView, word_view
+from nlpkit.text.windows import plan_windows
+
+
+@dataclass(frozen=True)
+class Example:
+    """One record ready for the network.
+
+    Attributes:
+        record: The record.
+        view: Its words.
+        pieces: Piece ids of each word.
+        shapes: Shape class of each word.
+        windows: First word and exclusive last word of each window; none for a record without words.
+        cells: Gold cells of each window, in training only.
+    """
+
+    record: IERecord
+    view: WordView
+    pieces: list[list[int]]
+    shapes: list[int]
+    windows: list[tuple[int, int]]
+    cells: list[GoldCells] | None = None
+
+    def input_info(self, encoder_limit: int, n_cut: int = 0) -> InputInfo:
+        """What the model saw of the record; ``n_cut`` candidate spans were too many."""
+        skipped = self.view.skipped
+        if n_cut:
+            skipped = (*skipped, f"{n_cut} candidate spans beyond the most that a window may have")
+        return InputInfo(
+            words=len(self.view.words),
+            pieces=sum(map(len, self.pieces)),
+            windows=len(self.windows),
+            truncated=sum(max(0, len(p) - encoder_limit) for p in self.pieces),
+            skipped=skipped,
+        )
+
+
+def prepare(
+    records: Iterable[IERecord],
+    encoder: TextEncoder,
+    config: UTCIEModelConfig,
+    *,
+    layout: LabelLayout | None = None,
+    misaligned: Misaligned = "error",
+) -> list[Example]:
+    """Make examples; with a ``layout`` the annotations become gold cells, without one they are not looked at."""
+    records = list(records)
+    if layout is None:
+        views = [word_view(replace(r, entities=None, relations=None, events=None)) for r in records]
+    else:
+        views = [word_view(r, misaligned) for r in records]
+    out = []
+    for record, view, pieces in zip(records, views, encoder.pieces([list(v.words) for v in views]), strict=True):
+        windows = plan_windows(
+            [len(p) for p in pieces],
+            view.words,
+            max_words=config.max_words,
+            overlap=config.window_overlap,
+            max_pieces=encoder.max_pieces,
+        )
+        cells = None if layout is None else [gold_cells(view, layout, start, stop) for start, stop in windows]
+        out.append(Example(record, view, pieces, [word_shape(w) for w in view.words], windows, cells))
+    return out
+
+
+def word_shape(word: str) -> int:
+    """Class of a word's form: what casing and digits tell, which an uncased encoder does not see. 0 is padding.
+
+    >>> [word_shape(w) for w in ("1998", "B-52", "--", "J.", "bank", "IBM", "Paris", "eBay", "東京")]
+    [1, 2, 3, 4, 5, 6, 7, 8, 9]
+    """
+    letters = [c for c in word if c.isalpha()]
+    if any(c.isdigit() for c in word):
+        return 2 if letters else 1
+    if not letters:
+        return 3
+    if all(unicodedata.category(c) in ("Lo", "Lm") for c in letters):
+        return 9
+    if len(letters) == 1 and letters[0].isupper():
+        return 4
+    if all(not c.isupper() and not c.istitle() for c in letters):
+        return 5
+    if all(c.isupper() for c in letters):
+        return 6
+    if not letters[0].islower() and all(c.islower() for c in letters[1:]):
+        return 7
+    return 8
+
+
+@dataclass(frozen=True)
+class WindowBatch:
+    """Windows as tensors.
+
+    Attributes:
+        pieces: Piece ids of each window.
+        word_mask: True for real words. Shape: (B, W)
+        shapes: Word-shape classes. Shape: (B, W)
+        windows: Example and window number of each row.
+        spans, relations, roles: Gold cells (row, first word, second word, label). Shape: (n, 4)
+        borders: Border pairs of two gold spans (row, first word, second word). Shape: (n, 3)
+        groups: Whether entities, relations and events are annotated. Shape: (B, 3)
+    """
+
+    pieces: PieceBatch
+    word_mask: Tensor
+    shapes: Tensor
+    windows: tuple[tuple[int, int], ...]
+    spans: Tensor | None = None
+    relations: Tensor | None = None
+    roles: Tensor | None = None
+    borders: Tensor | None = None
+    groups: Tensor | None = None
+
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> WindowBatch:
+        """The batch on another device."""
+        moved = {
+            name: value.to(device, non_blocking=non_blocking)
+            for name, value in vars(self).items()
+            if isinstance(value, (Tensor, PieceBatch))
+        }
+        return replace(self, **moved)
+
+
+def window_list(examples: Sequence[Example]) -> list[tuple[int, int]]:
+    """All windows of some examples, as (example, window) numbers."""
+    return [(e, w) for e, example in enumerate(examples) for w in range(len(example.windows))]
+
+
+def window_length(examples: Sequence[Example], window: tuple[int, int]) -> int:
+    """Number of words of a window."""
+    start, stop = examples[window[0]].windows[window[1]]
+    return stop - start
+
+
+def collate(examples: Sequence[Example], windows: Sequence[tuple[int, int]], encoder: TextEncoder) -> WindowBatch:
+    """Put windows into one batch; with gold cells if the examples have them."""
+    bounds = [(examples[e], *examples[e].windows[w]) for e, w in windows]
+    pieces = encoder.collate([example.pieces[start:stop] for example, start, stop in bounds])
+    n_words = max(stop - start for _, start, stop in bounds)
+    word_mask = torch.zeros(len(bounds), n_words, dtype=torch.bool)
+    shapes = torch.zeros(len(bounds), n_words, dtype=torch.long)
+    for row, (example, start, stop) in enumerate(bounds):
+        word_mask[row, : stop - start] = True
+        shapes[row, : stop - start] = torch.tensor(example.shapes[start:stop], dtype=torch.long)
+    gold = [examples[e].cells[w] for e, w in windows if examples[e].cells is not None]  # type: ignore[index]
+    if len(gold) < len(windows):
+        return WindowBatch(pieces, word_mask, shapes, tuple(windows))
+    return WindowBatch(
+        pieces,
+        word_mask,
+        shapes,
+        tuple(windows),
+        spans=_coordinates((g.spans for g in gold), 4),
+        relations=_coordinates((g.relations for g in gold), 4),
+        roles=_coordinates((g.roles for g in gold), 4),
+        borders=_coordinates((g.borders for g in gold), 3),
+        groups=torch.tensor([g.groups for g in gold]),
+    )
+
+
+def _coordinates(cells: Iterator[Sequence[tuple[int, ...]]], width: int) -> Tensor:
+    rows = [(row, *cell) for row, of_window in enumerate(cells) for cell in of_window]
+    return torch.tensor(rows, dtype=torch.long).reshape(-1, width)

@@ -1,0 +1,210 @@
+"""How a UTC-IE model is fitted: data, labels and modules are put together and given to the common trainer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from nlpkit.configs import to_dict
+from nlpkit.encoder.encoder import TextEncoder
+from nlpkit.errors import DataError
+from nlpkit.ie.metrics import IEScorer
+from nlpkit.ie.overlap import tightest_policy
+from nlpkit.ie.schema import IESchema
+from nlpkit.ie.training_data import Records, TrainingData, load_training_data
+from nlpkit.ie.utcie.data import Example, WindowBatch, collate, prepare, window_length, window_list
+from nlpkit.ie.utcie.decode import Candidates
+from nlpkit.ie.utcie.labels import LabelLayout
+from nlpkit.ie.utcie.model import UTCIENetwork
+from nlpkit.ie.utcie.predict import add_candidates, pair_cost, results
+from nlpkit.ie.utcie.task import UTCIETask
+from nlpkit.model import load
+from nlpkit.seed import derive_seed, preserved_rng, seed_everything
+from nlpkit.training import Phase, PhaseData, TrainSummary, train
+from nlpkit.training.run import finish_run, write_settings
+
+if TYPE_CHECKING:
+    from nlpkit.ie.utcie.api import UTCIE
+
+SPAN_BIAS = -4.0
+THRESHOLD_BIAS = 2.0
+"""Initial output biases: nearly all cells are empty, so training starts from there."""
+
+SELECTED = ("entity", "relation_strict", "trigger", "argument")
+"""The metrics whose mean picks the best epoch."""
+
+
+def fit(
+    model: UTCIE,
+    train_records: Records,
+    dev_records: Records | None,
+    *,
+    out: Path | None,
+    schema: IESchema | str | Path | None,
+    init_from: str | Path | None,
+    limit: int | None,
+    resume: bool,
+) -> TrainSummary:
+    """Train ``model`` in place; see :meth:`nlpkit.ie.utcie.api.UTCIE.fit`."""
+    config = model.config
+    data = load_training_data(
+        train_records,
+        dev_records,
+        schema=schema,
+        symmetric=config.data.symmetric,
+        misaligned=config.data.misaligned,
+        limit=limit,
+        dev_share=config.trainer.dev_share,
+        seed=config.seed,
+    )
+    layout = LabelLayout(data.schema)
+    with preserved_rng():
+        seed_everything(derive_seed(config.seed, "init"))
+        encoder = TextEncoder.from_config(config.encoder)
+        network = UTCIENetwork(config.model, encoder.dim, layout.n_labels, output_bias(layout, config.model.link_loss))
+    if init_from is not None:
+        encoder = _warm_start(network, layout, init_from, config.encoder)
+    examples = prepare(data.train, encoder, config.model, layout=layout, misaligned=config.data.misaligned)
+    if not window_list(examples):
+        raise DataError("all training texts are empty; there is nothing to learn from")
+    resolved = replace(config, model=_resolve_policies(config.model, examples))
+    model.config = resolved
+    model._install(encoder, network, layout)
+    model.notes, model.training_data = data.notes + _training_notes(examples), data.sources
+    dev = prepare(data.dev, encoder, config.model)
+    task = UTCIETask(encoder, network, layout, config.model, _DevScorer(model, data, dev))
+    settings = to_dict(config)
+
+    def save_best(folder: Path) -> None:
+        model.dev_scores = dict(task.dev_result)
+        model.save(folder)
+
+    if out is not None:
+        write_settings(out, settings, model.name, train_records, dev_records, schema=schema, limit=limit, init_from=init_from)
+    summary = train(
+        [Phase(name="train", task=task, train=_phase_data(examples, encoder), dev=_phase_data(dev, encoder) if dev else None)],
+        config.trainer,
+        seed=config.seed,
+        out=out,
+        resume=resume,
+        save_best=save_best,
+        settings=settings,
+        notes=model.notes,
+    )
+    model.dev_scores = dict(summary.dev)
+    model.to(config.trainer.device)
+    if out is not None:
+        finish_run(out)
+    return summary
+
+
+def output_bias(layout: LabelLayout, link_loss: str) -> Tensor:
+    """Initial bias of each output channel. Shape: (K,)"""
+    bias = torch.zeros(layout.n_labels)
+    bias[: layout.n_span] = SPAN_BIAS
+    for size, threshold, part in (
+        (layout.n_relation, layout.relation_threshold, layout.relation),
+        (layout.n_role, layout.role_threshold, layout.role),
+    ):
+        if size and link_loss == "adaptive":
+            bias[threshold] = THRESHOLD_BIAS
+        elif size:
+            bias[part] = SPAN_BIAS
+    return bias
+
+
+def _phase_data(examples: Sequence[Example], encoder: TextEncoder) -> PhaseData:
+    windows = window_list(examples)
+    return PhaseData(
+        ids=[_window_id(examples[e], e, w) for e, w in windows],
+        lengths=[window_length(examples, w) for w in windows],
+        cost=pair_cost,
+        collate=lambda chosen: collate(examples, [windows[k] for k in chosen], encoder),
+    )
+
+
+def _window_id(example: Example, number: int, window: int) -> str:
+    record = example.record
+    place = f"{record.source.file}:{record.source.line}" if record.source else str(number)
+    name = record.id or place
+    return name if len(example.windows) == 1 else f"{name} (window {window + 1})"
+
+
+def _resolve_policies(model: Any, examples: Sequence[Example]) -> Any:
+    """Replace ``auto`` by the strictest overlap policy that loses nothing of the training data."""
+    views = [example.view for example in examples]
+    spans = {
+        "entity_overlap": [[(s, e) for s, e, _ in view.entities or ()] for view in views],
+        "trigger_overlap": [[(e.trigger.start, e.trigger.end) for e in view.events or ()] for view in views],
+        "argument_overlap": [
+            [(a.start, a.end) for event in view.events or () for a in event.arguments] for view in views
+        ],
+    }
+    found = {name: tightest_policy(lists) for name, lists in spans.items() if getattr(model, name) == "auto"}
+    return replace(model, **found)
+
+
+def _training_notes(examples: Sequence[Example]) -> tuple[str, ...]:
+    """What the windows and the word borders cost, in words."""
+    n_windowed = sum(len(example.windows) > 1 for example in examples)
+    n_moved = sum(len(example.view.skipped) for example in examples)
+    notes = []
+    if n_windowed:
+        notes.append(f"{n_windowed} long training texts are read in overlapping windows")
+    if n_moved:
+        notes.append(f"{n_moved} annotations were widened or left out, as data.misaligned says")
+    return tuple(notes)
+
+
+def _warm_start(network: UTCIENetwork, layout: LabelLayout, folder: str | Path, config: Any) -> TextEncoder:
+    """Take the encoder and all tensors that fit from another model; output channels go by label name."""
+    from nlpkit.ie.utcie.api import UTCIE
+
+    other = UTCIE.load(folder, device="cpu")
+    assert isinstance(other, UTCIE)
+    encoder, source = other.modules
+    mine, theirs = network.state_dict(), source.state_dict()
+    fitting = {
+        name: value
+        for name, value in theirs.items()
+        if not name.startswith("output.") and name in mine and mine[name].shape == value.shape
+    }
+    network.load_state_dict({**mine, **fitting})
+    if theirs["output.weight"].shape[1] == mine["output.weight"].shape[1]:
+        places = {name: k for k, name in enumerate(layout.channel_names)}
+        with torch.no_grad():
+            for k, name in enumerate(other.layout.channel_names):
+                if name in places:
+                    network.output.weight[places[name]] = source.output.weight[k]
+                    network.output.bias[places[name]] = source.output.bias[k]
+    encoder.word_pooling = config.word_pooling
+    return encoder
+
+
+class _DevScorer:
+    """Collects what the windows of the dev records propose, and scores it at the end of an epoch."""
+
+    def __init__(self, model: UTCIE, data: TrainingData, examples: list[Example]) -> None:
+        self.model, self.gold, self.examples = model, data.dev, examples
+        self.settings = model.decode_settings()
+        self.found: dict[tuple[int, int], Candidates] = {}
+
+    def __call__(self, scored: tuple[WindowBatch, Tensor] | None) -> dict[str, float | None]:
+        layout = self.model.layout
+        if scored is not None:
+            batch, logits = scored
+            add_candidates(self.found, self.examples, batch.windows, logits, batch.word_mask, layout, self.settings)
+            return {}
+        scorer = IEScorer(layout.schema, keep_errors=False)
+        limit = self.model.modules[0].max_pieces
+        for gold, result in zip(self.gold, results(self.examples, self.found, layout, self.settings, limit), strict=True):
+            scorer.add(gold, result)
+        self.found = {}
+        scores = scorer.report().scores()
+        chosen = [scores[name] for name in SELECTED if scores.get(name) is not None]
+        return {"score": sum(chosen) / len(chosen) if chosen else None, **scores}

@@ -1,0 +1,135 @@
+"""Records -> results with a trained network: batches by length, windows merged, order kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from nlpkit.data.plan import EpochPlan
+from nlpkit.errors import DataError, Problem
+from nlpkit.ie.reader import parse_record
+from nlpkit.ie.types import IERecord, IEResult
+from nlpkit.ie.utcie.assemble import assemble
+from nlpkit.ie.utcie.data import Example, collate, prepare, window_length, window_list
+from nlpkit.ie.utcie.decode import Candidates, DecodeSettings, decode_windows, merge_windows
+from nlpkit.ie.utcie.labels import LabelLayout
+from nlpkit.ie.utcie.task import score
+
+if TYPE_CHECKING:
+    from nlpkit.ie.utcie.api import UTCIE
+
+BATCH_SIZE = 16
+BUDGET = 40_000
+"""Most word pairs that go through the network at once, padding included."""
+
+
+def pair_cost(n: int, longest: int) -> int:
+    """Word pairs of a batch of ``n`` windows of which the longest has ``longest`` words."""
+    return n * longest * longest
+
+
+def as_record(item: Any) -> IERecord:
+    """A text, a data line, a list of words, or a record, as a record; labels in it are dropped.
+
+    Raises:
+        DataError: It is none of these, or a faulty data line.
+    """
+    if isinstance(item, IERecord):
+        return replace(item, entities=None, relations=None, events=None)
+    if isinstance(item, str):
+        return IERecord(text=item)
+    if isinstance(item, Mapping):
+        record, problems = parse_record({k: v for k, v in item.items() if k not in ("entities", "relations", "events")})
+        if errors := [p for p in problems if p.severity == "error"]:
+            raise DataError(errors)
+        assert record is not None
+        return record
+    if isinstance(item, Sequence) and all(isinstance(word, str) for word in item):
+        return IERecord(tokens=tuple(item))
+    raise DataError(
+        [
+            Problem(
+                message=f"expected a text, a list of words, a data line (dict) or a record, found {type(item).__name__}",
+                remedy="see the section on data in the README",
+            )
+        ]
+    )
+
+
+@torch.inference_mode()
+def predict_records(
+    model: UTCIE, records: Sequence[IERecord], settings: DecodeSettings, batch_size: int | None = None
+) -> list[IEResult]:
+    """Extract from some records, in their order."""
+    encoder, network = model.modules
+    encoder.eval()
+    network.eval()
+    examples = prepare(records, encoder, model.config.model)
+    windows = window_list(examples)
+    plan = EpochPlan.ordered(
+        [window_length(examples, w) for w in windows], budget=BUDGET, batch_size=batch_size or BATCH_SIZE, cost=pair_cost
+    )
+    found: dict[tuple[int, int], Candidates] = {}
+    for batch_windows in plan.batches:
+        batch = collate(examples, [windows[k] for k in batch_windows], encoder).to(model.device)
+        add_candidates(found, examples, batch.windows, score(encoder, network, batch), batch.word_mask, model.layout, settings)
+    return [
+        as_result(k, example, found, model.layout, settings, encoder.max_pieces) for k, example in enumerate(examples)
+    ]
+
+
+def add_candidates(
+    found: dict[tuple[int, int], Candidates],
+    examples: Sequence[Example],
+    windows: Sequence[tuple[int, int]],
+    logits: torch.Tensor,
+    word_mask: torch.Tensor,
+    layout: LabelLayout,
+    settings: DecodeSettings,
+) -> None:
+    """Decode a batch of windows and remember what each proposes."""
+    starts = [examples[e].windows[w][0] for e, w in windows]
+    found.update(zip(windows, decode_windows(logits, word_mask, starts, layout, settings), strict=True))
+
+
+def as_result(
+    number: int,
+    example: Example,
+    found: Mapping[tuple[int, int], Candidates],
+    layout: LabelLayout,
+    settings: DecodeSettings,
+    encoder_limit: int,
+) -> IEResult:
+    """Merge the windows of one record and build its result."""
+    candidates = Candidates()
+    if example.windows:
+        candidates = merge_windows(example.windows, [found[number, w] for w in range(len(example.windows))])
+    extraction = assemble(candidates, example.view, layout, settings)
+    record = example.record
+    return IEResult(
+        id=record.id,
+        text=record.text,
+        tokens=record.tokens,
+        entities=extraction.entities,
+        relations=extraction.relations,
+        events=extraction.events,
+        doc_id=record.doc_id,
+        sent_index=record.sent_index,
+        extra=record.extra,
+        source=record.source,
+        input=example.input_info(encoder_limit, candidates.n_cut),
+    )
+
+
+def results(
+    examples: Sequence[Example],
+    found: Mapping[tuple[int, int], Candidates],
+    layout: LabelLayout,
+    settings: DecodeSettings,
+    encoder_limit: int,
+) -> Iterable[IEResult]:
+    """The results of all examples, in order."""
+    return (as_result(k, e, found, layout, settings, encoder_limit) for k, e in enumerate(examples))

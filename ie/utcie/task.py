@@ -1,0 +1,135 @@
+"""UTC-IE as a task of the common trainer: its losses and its dev scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from nlpkit.encoder.encoder import TextEncoder
+from nlpkit.ie.utcie.config import UTCIEModelConfig
+from nlpkit.ie.utcie.data import WindowBatch
+from nlpkit.ie.utcie.labels import LabelLayout
+from nlpkit.ie.utcie.losses import adaptive_threshold_loss, span_loss
+from nlpkit.ie.utcie.model import UTCIENetwork
+from nlpkit.training.task import TrainTask
+
+
+class UTCIETask(TrainTask):
+    """Trains encoder and network together.
+
+    Args:
+        encoder: Pieces -> word vectors.
+        network: Word vectors -> scores.
+        layout: What the channels mean.
+        config: Which losses.
+        score_dev: Called with each dev batch and its scores, and at the end of an epoch with None; then it gives metrics.
+    """
+
+    def __init__(
+        self,
+        encoder: TextEncoder,
+        network: UTCIENetwork,
+        layout: LabelLayout,
+        config: UTCIEModelConfig,
+        score_dev: Callable[[tuple[WindowBatch, Tensor] | None], dict[str, float | None]],
+    ) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.network = network
+        self.layout = layout
+        self.config = config
+        self._score_dev = score_dev
+
+    def loss(self, batch: WindowBatch) -> dict[str, Tensor]:
+        """Mean over the records of a batch of the summed losses of their cells."""
+        return utcie_loss(score(self.encoder, self.network, batch), batch, self.layout, self.config)
+
+    def dev_step(self, batch: WindowBatch) -> None:
+        """Score a dev batch."""
+        self._score_dev((batch, score(self.encoder, self.network, batch)))
+
+    def dev_metrics(self) -> dict[str, float | None]:
+        """F1 of each metric that the dev data can have; ``score`` is their mean, over the strictest of each group."""
+        return self._score_dev(None)
+
+    def activation_bytes(self, n: int, longest: int) -> int | None:
+        """Rough, from the number of pair features that the backward pass keeps."""
+        per_layer = 2 if self.config.layers and self.network.checkpointing else 24
+        cells = n * longest * longest * 4 * self.config.channels * (4 + per_layer * self.config.layers)
+        hidden = getattr(self.encoder.model.config, "num_hidden_layers", 12)
+        return cells + n * int(longest * 1.5) * self.encoder.dim * 4 * 34 * int(hidden)
+
+    def use_activation_checkpointing(self) -> None:
+        """Recompute the activations of encoder and Plusformer layers."""
+        self.network.checkpointing = True
+        self.encoder.checkpoint_activations()
+
+
+def score(encoder: nn.Module, network: nn.Module, batch: WindowBatch) -> Tensor:
+    """Scores of all word pairs of a batch. Shape: (B, W, W, K)"""
+    words = encoder(*batch.pieces)
+    return network(words, batch.word_mask, batch.shapes)
+
+
+def utcie_loss(logits: Tensor, batch: WindowBatch, layout: LabelLayout, config: UTCIEModelConfig) -> dict[str, Tensor]:
+    """The losses of a batch; groups that a record does not annotate have no part in them.
+
+    Args:
+        logits: Scores. Shape: (B, W, W, K)
+        batch: Windows with gold cells.
+        layout: What the channels mean.
+        config: Kind of link loss, weight of empty cells, reduction.
+
+    Returns:
+        ``loss`` and the parts ``spans``, ``relations`` and ``roles`` that there are, all scalars.
+    """
+    assert batch.spans is not None and batch.relations is not None and batch.roles is not None
+    assert batch.groups is not None and batch.borders is not None
+    logits = logits.float()
+    mask = (batch.word_mask[:, :, None] & batch.word_mask[:, None, :]).float()
+    groups = batch.groups.float()
+    parts: dict[str, Tensor] = {}
+    if layout.n_span:
+        labels = _dense(batch.spans, logits, layout.n_span)
+        cells = torch.zeros_like(mask)
+        for k, part in ((0, layout.entity), (2, slice(layout.argument.start, layout.trigger.stop))):
+            if part.stop > part.start:
+                cells = cells + span_loss(logits[..., part], labels[..., part]) * groups[:, k, None, None]
+        parts["spans"] = _reduce(cells * mask, batch.spans, mask, config)
+    weight = torch.full_like(mask, config.empty_link_weight)
+    weight[batch.borders.unbind(1)] = 1.0
+    links: list[tuple[str, int, int, slice, Tensor, int]] = []
+    if layout.n_relation:
+        links.append(("relations", 1, layout.relation_threshold, layout.relation, batch.relations, layout.n_relation))
+    if layout.n_role:
+        links.append(("roles", 2, layout.role_threshold, layout.role, batch.roles, layout.n_role))
+    for name, k, threshold, part, gold, size in links:
+        labels = _dense(gold, logits, size)
+        if config.link_loss == "adaptive":
+            cells = adaptive_threshold_loss(logits[..., threshold], logits[..., part], labels)
+        else:
+            cells = span_loss(logits[..., part], labels)
+        parts[name] = _reduce(cells * weight * mask * groups[:, k, None, None], gold, mask, config)
+    total = logits.sum() * 0.0
+    for value in parts.values():
+        total = total + value
+    return {"loss": total, **parts}
+
+
+def _dense(cells: Tensor, like: Tensor, n_labels: int) -> Tensor:
+    labels = torch.zeros(*like.shape[:3], n_labels, device=like.device)
+    labels[cells.unbind(1)] = 1.0
+    return labels
+
+
+def _reduce(cells: Tensor, gold: Tensor, mask: Tensor, config: UTCIEModelConfig) -> Tensor:
+    """Sum over the cells of each record, divided as the config says, then the mean over the records."""
+    per_record = cells.sum((1, 2))
+    if config.reduction == "positives":
+        counts = torch.zeros_like(per_record).index_add_(0, gold[:, 0], torch.ones(len(gold), device=gold.device))
+        per_record = per_record / counts.clamp(min=1.0)
+    elif config.reduction == "cells":
+        per_record = per_record / mask.sum((1, 2)).clamp(min=1.0)
+    return per_record.mean()

@@ -1,0 +1,132 @@
+"""What every model can do: predict over any stream, be saved as a folder, and be loaded again."""
+
+from __future__ import annotations
+
+import platform
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from nlpkit.errors import ConfigError, ModelFormatError, NotFittedError
+
+if TYPE_CHECKING:
+    import torch
+
+LOOKAHEAD = 256
+"""Inputs that ``predict`` holds at once, to sort them by length; it holds fewer when a stream has nothing more to give."""
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class NlpkitModel(ABC):
+    """Base class of the public classes, such as :class:`nlpkit.ie.UTCIE`.
+
+    A subclass names itself, says what its manifest and its weights are, and defines ``fit``, ``predict`` and ``evaluate``.
+    """
+
+    name: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def is_fitted(self) -> bool:
+        """Whether the model was trained or loaded."""
+
+    @abstractmethod
+    def _manifest(self) -> dict[str, Any]:
+        """What the model needs beside its weights, as plain JSON values: config, labels, thresholds, dev scores."""
+
+    @abstractmethod
+    def _write_parts(self, folder: Path) -> dict[str, str]:
+        """Write the weights into ``folder``; returns what each part is called there."""
+
+    @classmethod
+    @abstractmethod
+    def _from_parts(cls, manifest: Mapping[str, Any], parts: Mapping[str, Path], device: torch.device) -> NlpkitModel:
+        """Build the model from a checked folder."""
+
+    def save(self, folder: str | Path) -> None:
+        """Write the model as a folder that :func:`nlpkit.load` reads; a kill or a full disk leaves the old one or the new one.
+
+        Raises:
+            NotFittedError: There is nothing to save yet.
+            ModelFormatError: The folder exists and holds something else.
+        """
+        from nlpkit.folder import write_model_folder
+
+        self._require_fitted("save")
+        write_model_folder(
+            folder, {"model": self.name, **self._manifest(), "versions": library_versions()}, self._write_parts
+        )
+
+    @classmethod
+    def load(cls, folder: str | Path, device: str = "auto") -> NlpkitModel:
+        """Like :func:`nlpkit.load`, for a model of this class."""
+        model = load(folder, device=device)
+        if not isinstance(model, cls):
+            raise ModelFormatError(f"{folder}: holds a {model.name} model, not a {cls.name} model")
+        return model
+
+    def _require_fitted(self, what: str) -> None:
+        if not self.is_fitted:
+            raise NotFittedError(f"cannot {what}: train the model with fit(), or load one with nlpkit.load(folder)")
+
+    def _stream(self, items: Iterable[Item], answer: Callable[[list[Item]], list[Result]]) -> Iterator[Result]:
+        """Answer a stream chunk by chunk, in order and in constant memory."""
+        from nlpkit.data.stream import lookahead
+
+        for chunk in lookahead(items, LOOKAHEAD):
+            yield from answer(chunk)
+
+
+def load(name_or_folder: str | Path, device: str = "auto") -> NlpkitModel:
+    """Load a saved model: a model folder, or a run folder (then its best model).
+
+    Args:
+        name_or_folder: The folder.
+        device: ``auto`` (a GPU if there is one), ``cpu`` or ``gpu``.
+
+    Raises:
+        ModelFormatError: The folder is no model, was damaged, or is of a newer version.
+    """
+    from nlpkit.folder import read_manifest, resolve_model_folder
+    from nlpkit.registry import get_spec
+
+    folder = resolve_model_folder(name_or_folder)
+    manifest = read_manifest(folder)
+    try:
+        api = get_spec(str(manifest.get("model"))).resolve("api")
+    except ConfigError as error:
+        raise ModelFormatError(f"{folder}: {error}") from error
+    parts = {part: folder / place for part, place in manifest["parts"].items()}
+    try:
+        return api._from_parts(manifest, parts, choose_device(device))  # type: ignore[attr-defined,no-any-return]
+    except (KeyError, TypeError) as error:
+        raise ModelFormatError(f"{folder / 'nlpkit.json'}: the entry {error} is missing or of a wrong kind") from error
+
+
+def choose_device(name: str) -> torch.device:
+    """The device for ``auto``, ``cpu`` or ``gpu``."""
+    import torch
+
+    if name not in ("auto", "cpu", "gpu"):
+        raise ConfigError(f"expected auto, cpu or gpu, got {name!r}", key="device")
+    has_gpu = torch.cuda.is_available()
+    if name == "gpu" and not has_gpu:
+        raise ConfigError("no GPU can be used here; take auto or cpu", key="device")
+    return torch.device("cuda" if has_gpu and name != "cpu" else "cpu")
+
+
+def library_versions() -> dict[str, str]:
+    """Versions of what a saved model depends on."""
+    import safetensors
+    import tokenizers
+    import torch
+    import transformers
+
+    import nlpkit
+
+    modules = {"nlpkit": nlpkit, "torch": torch, "transformers": transformers, "tokenizers": tokenizers}
+    versions = {name: str(module.__version__) for name, module in modules.items()}
+    return versions | {"safetensors": str(safetensors.__version__), "python": platform.python_version()}
