@@ -227,7 +227,7 @@ class _File:
         for name in ("entities", "triggers", "arguments"):
             total = self.overlaps[name]
             if total:
-                parts = [f"{self.overlaps[name, how]} {how}" for how in ("nested", "crossing", "on one span")]
+                parts = [f"{self.overlaps[f'{name} {how}']} {how}" for how in ("nested", "crossing", "on one span")]
                 notes.append(f"{self.path}: {total} {name}: {', '.join(parts)}")
         if self.overlaps["repeated"]:
             count = self.overlaps["repeated"]
@@ -317,9 +317,9 @@ def _rare_labels(files: Sequence[_File]) -> list[Problem]:
     return [first for file in files for label, (_, first) in file.labels.items() if counts[label] == 1]
 
 
-def _overlaps(name: str, spans: Iterable[tuple[int, int]]) -> Counter[object]:
+def _overlaps(name: str, spans: Iterable[tuple[int, int]]) -> Counter[str]:
     """How many spans there are, and how many pairs lie inside each other, cross, or are one span."""
-    counts: Counter[object] = Counter()
+    counts: Counter[str] = Counter()
     ordered = sorted(spans, key=lambda span: (span[0], -span[1]))
     counts[name] = len(ordered)
     for number, (start, end) in enumerate(ordered):
@@ -327,7 +327,7 @@ def _overlaps(name: str, spans: Iterable[tuple[int, int]]) -> Counter[object]:
             if other_start >= end:
                 break
             same, inside = (start, end) == (other_start, other_end), other_end <= end
-            counts[name, "on one span" if same else "nested" if inside else "crossing"] += 1
+            counts[f"{name} {'on one span' if same else 'nested' if inside else 'crossing'}"] += 1
     return counts
 
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from nlpkit.ie.types import IERecord, IEResult
 from nlpkit.ie.words import WordView, word_view
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 Writer = Callable[[Iterable[IEResult], TextIO], None]
 
@@ -190,7 +193,7 @@ def _one_line(text: str) -> str:
     return "".join(" " if char.isspace() else char for char in text if char.isspace() or not _is_control(char))
 
 
-def _cell(text: str, is_utf: bool, style: str = "") -> object:
+def _cell(text: str, is_utf: bool, style: str = "") -> Text:
     """Text for a terminal: control characters, which could steer it, are shown and not sent."""
     from rich.text import Text
 
