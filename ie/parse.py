@@ -79,8 +79,10 @@ class _Parser(FieldReader):
         """Read ``text`` or ``tokens``; without them positions mean nothing and the labels are not read."""
         has = [key for key in ("text", "tokens") if obj.get(key) is not None]
         if len(has) != 1:
-            found = "both 'text' and 'tokens'" if has else "neither 'text' nor 'tokens'"
-            self.error(None, f"found {found}, expected one of them", "keep the one that the positions belong to")
+            found, remedy = "neither 'text' nor 'tokens'", "give one of them"
+            if has:
+                found, remedy = "both 'text' and 'tokens'", "keep the one that the positions belong to"
+            self.error(None, f"found {found}, expected one of them", remedy)
             return False
         self.text = self.value(obj, "text", "a string", "")
         tokens = self.value(obj, "tokens", "a list", "")
@@ -260,10 +262,11 @@ class _Parser(FieldReader):
             )
             return None
         if nth is not None and not 1 <= nth <= len(places):
+            times = "once" if len(places) == 1 else f"{len(places)} times"
             self.error(
                 f"{field}.nth",
-                f"'nth' is {shown_int(nth)}, but {surface!r} is {len(places)} times in the text, at {_listed(places)}",
-                f"give 'nth' from 1 to {len(places)}",
+                f"'nth' is {shown_int(nth)}, but {surface!r} is {times} in the text, at {_listed(places)}",
+                f"give 'nth' from 1 to {len(places)}" if len(places) > 1 else "leave 'nth' out",
             )
             return None
         start = places[(nth or 1) - 1]
