@@ -45,4 +45,10 @@ def _list(dumper: yaml.SafeDumper, data: list[object]) -> yaml.SequenceNode:
     return dumper.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=True)
 
 
+def _text(dumper: yaml.SafeDumper, data: str) -> yaml.ScalarNode:
+    # Without quotes PyYAML folds some line separators into blanks.
+    return dumper.represent_scalar("tag:yaml.org,2002:str", data, style=None if data.isprintable() else '"')
+
+
 Dumper.add_representer(list, _list)
+Dumper.add_representer(str, _text)

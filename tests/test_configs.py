@@ -157,7 +157,7 @@ def test_merge_nest_and_flatten() -> None:
 def test_a_bad_file_is_named(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "c.yaml"
     path.write_text(text)
-    with pytest.raises(ConfigError, match="c.yaml: not a settings file") as caught:
+    with pytest.raises(ConfigError, match=r"c\.yaml: not a settings file") as caught:
         read_yaml(path)
     assert message in str(caught.value)
 

@@ -33,14 +33,14 @@ def run(words: Sequence[str]) -> int:
     add("--errors", metavar="F.jsonl", help="write every record with a mistake to this file")
     add_prediction_options(parser)
     found = parser.parse(words)
-    _, _, spec = open_folder(found.folder)
+    folder, _, spec = open_folder(found.folder)
     if not spec.can_evaluate:
         raise ConfigError(f"the model {spec.name!r} cannot be evaluated")
     require_files(found.files)
 
     import nlpkit
 
-    model = cast("NlpkitModel", nlpkit.load(found.folder, device=found.device))
+    model = cast("NlpkitModel", nlpkit.load(folder, device=found.device))
     settings = prediction_settings(found)
     reports = []
     for file in found.files:

@@ -106,7 +106,7 @@ def parse(words: Sequence[str], leaves: Sequence[Setting], *, prog: str) -> dict
     parser = ArgumentParser(prog=prog, exit_on_error=False, default_env=False, allow_abbrev=False, add_help=False)
     add_run_options(parser)
     for leaf in leaves:
-        _add_setting(parser, leaf)
+        _add_setting(parser, leaf, is_parsing=True)
     known = [option for action in parser._actions for option in action.option_strings]
     check_option_names(words, [*known, "--help", "--help-all"])
     try:
@@ -133,8 +133,10 @@ def combine(
             file[name] = {} if value is None else value
             if not isinstance(file[name], Mapping):
                 raise ConfigError(f"{path}: {name}: expected a section of settings, found {value!r}")
+    files = cast("dict[str, object]", file.get("run", {}))
+    file["run"] = {k: [v] if k in ("train", "dev") and isinstance(v, str) else v for k, v in files.items()}
     strong = {name: typed[name] for name in _names(config_class) if name in typed}
-    strong["run"] = {name: typed[name] for name in _names(Plan) if name in typed}
+    strong["run"] = {name: typed[name] for name in _names(Plan) if name in typed and name != "model"}
     try:
         data = merge(file, strong)
         plan = from_dict(Plan, {"model": spec.name} | cast("dict[str, object]", data.pop("run")), prefix="run")
@@ -198,24 +200,42 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         add("--help-all", action="store_true", help="show every setting")
 
 
-def _add_setting(parser: argparse.ArgumentParser | argparse._ArgumentGroup, leaf: Setting) -> None:
+def _add_setting(
+    parser: argparse.ArgumentParser | argparse._ArgumentGroup, leaf: Setting, *, is_parsing: bool = False
+) -> None:
     default = "" if leaf.default in (None, ()) else f" (default: {_default(leaf.default)})"
     text = leaf.help.rstrip(".").replace("``", "") or HELP.get(leaf.key, "")
     # No default: an option that was not typed must not win over the --config file.
     keywords: dict[str, object] = {"default": argparse.SUPPRESS, "help": f"{text}{default}".replace("%", "%%")}
     origin, args = get_origin(leaf.type), get_args(leaf.type)
     if origin in (tuple, list):
-        keywords |= {"type": args[0], "nargs": "*", "action": "extend"}
+        keywords |= {"type": args[0], "nargs": "*", "action": _Extend}
     elif leaf.type is bool:
         keywords |= {"type": bool, "nargs": "?", "const": True}
     else:
         keywords["type"] = leaf.type
     keywords["metavar"] = _metavar(leaf.type)
+    if not is_parsing:
+        keywords.pop("type")  # argparse takes no annotations
     parser.add_argument(f"--{leaf.key}", **keywords)  # type: ignore[arg-type]
 
 
 HELP = {"seed": "the one number that rules data order, initial weights and dropout"}
 """Help of settings whose class gives none."""
+
+
+class _Extend(argparse.Action):
+    """Like argparse's ``extend``, which does not find dotted names in the namespace of jsonargparse."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        before = namespace.get(self.dest)  # type: ignore[attr-defined]
+        namespace[self.dest] = [*(before or []), *cast("list[object]", values)]  # type: ignore[index]
 
 
 def _metavar(hint: object) -> str:

@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import cast
 
 from nlpkit.errors import ConfigError, ModelFormatError
-from nlpkit.registry import ModelSpec, get_spec
+from nlpkit.folder import read_manifest, resolve_model_folder
+from nlpkit.registry import BUILT_IN, ModelSpec, get_spec
 
 
 def open_folder(name: str) -> tuple[Path, Mapping[str, object], ModelSpec]:
     """The folder, its manifest, and the row of its model in the registry.
 
+    Args:
+        name: A model folder, a run folder, or the name of a model whose weights are in place.
+
     Raises:
         ModelFormatError: It is no model folder, or one of a model that is not installed.
     """
-    from nlpkit.folder import read_manifest, resolve_model_folder
-
-    folder = resolve_model_folder(name)
-    manifest = read_manifest(folder)
+    folder = _of_the_zoo(BUILT_IN[name]) if name in BUILT_IN and not Path(name).exists() else resolve_model_folder(name)
+    manifest = read_manifest(folder, verify=False)  # loading compares the checksums
     try:
         spec = get_spec(str(manifest.get("model")))
     except ConfigError as error:
         raise ModelFormatError(f"{name}: {error}; the package that brings this model may be missing") from error
     return folder, manifest, spec
+
+
+def _of_the_zoo(spec: ModelSpec) -> Path:
+    if spec.weights is None:
+        raise ModelFormatError(
+            f"the model {spec.name!r} comes without weights; train it: nlpkit fit {spec.name} --help"
+        )
+    if spec.api is None:
+        raise ModelFormatError(
+            f"{spec.name!r} is a text encoder, which reads text for other models; name the folder of a trained model"
+        )
+    return Path(cast("Callable[[str], Path]", spec.resolve("weights"))(spec.name))

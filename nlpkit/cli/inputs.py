@@ -90,21 +90,14 @@ class Inputs:
 
         number = 0
         try:
-            for item in read_stream(sys.stdin):
+            for item in read_stream(sys.stdin, name=STDIN_NAME):
                 if item is FLUSH:
                     yield None, item
                 else:
                     number += 1
                     yield number, item
-        except UnicodeDecodeError as error:
-            self.problems.append(
-                Problem(
-                    message=f"no UTF-8: byte 0x{error.object[error.start]:02x} ({error.reason})",
-                    remedy="send UTF-8 text",
-                    file=STDIN_NAME,
-                    line=number + 1,
-                )
-            )
+        except DataError as error:  # a line that is no text
+            self.problems += error.problems
 
     def _record(self, path: str, number: int, line: str) -> object:
         """The record of one line without its labels; None for a blank line and for a bad one."""

@@ -67,10 +67,10 @@ def check_option_names(words: Iterable[str], known: Iterable[str]) -> None:
         if not name.startswith("-") or name in known or name == "-" or _is_number(name):
             continue
         near = [option for option in known if option.rpartition(".")[2] == name.lstrip("-").replace("-", "_")]
-        near = near or nearest(name, known) or nearest(name.replace("-", "_").replace("__", "--", 1), known)
+        near = near or nearest(name, known, n=1)
         if not near:
             last = {option.rpartition(".")[2]: option for option in known if "." in option}
-            near = [last[part] for part in nearest(name.lstrip("-"), last)]
+            near = [last[part] for part in nearest(name.lstrip("-"), last, n=1)]
         hint = f"did you mean {' or '.join(near)}?" if near else "see --help"
         raise ConfigError(f"unknown option; {hint}", key=name)
 

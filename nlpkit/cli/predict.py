@@ -30,7 +30,7 @@ def run(words: Sequence[str]) -> int:
     parser = _parser()
     found = parser.parse(words)
     files = found.files or [STDIN]
-    _, _, spec = open_folder(found.folder)
+    folder, _, spec = open_folder(found.folder)
     write = _writer(cast("Mapping[str, Writer]", spec.resolve("writer")), found.format, found.output)
     inputs = Inputs(files, spec, found.input_format)
     require_files(files, stdin=True)
@@ -38,7 +38,7 @@ def run(words: Sequence[str]) -> int:
 
     import nlpkit
 
-    model = cast("NlpkitModel", nlpkit.load(found.folder, device=found.device))
+    model = cast("NlpkitModel", nlpkit.load(folder, device=found.device))
     if STDIN in files and is_terminal(sys.stdin):
         print("nlpkit: type a text a line, end with Ctrl-D", file=sys.stderr)
     with open_output(found.output) as handle:

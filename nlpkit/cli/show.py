@@ -21,7 +21,7 @@ def run(words: Sequence[str]) -> int:
     if found.json:
         print(json.dumps(manifest, ensure_ascii=False, indent=2))
         return 0
-    rows = [("folder", str(folder)), *_rows(manifest)]
+    rows = [("folder", str(folder)), *_rows({k: v for k, v in manifest.items() if k != "checksums"})]
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         lines = _wrap(value, WIDTH - width - 2)
