@@ -31,7 +31,7 @@ from nlpkit.errors import DataError, Problem
 from nlpkit.ie.mistakes import find_mistakes
 from nlpkit.ie.schema import IESchema
 from nlpkit.ie.types import IERecord
-from nlpkit.metrics.counts import Counts, set_counts
+from nlpkit.metrics.counts import Counts
 from nlpkit.results import EvaluationReport
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class IEScorer:
         self._n = 0
         self._records: Counter[str] = Counter()
         self._ignored: Counter[str] = Counter()
-        self._counts: dict[str, dict[str, Counts]] = {metric: {} for metric in METRICS}
+        self._tp, self._predicted, self._gold = ({metric: Counter[str]() for metric in METRICS} for _ in range(3))
         self._unknown: dict[str, Counter[str]] = {metric: Counter() for metric in self._known}
         self._errors: list[dict[str, object]] = []
 
@@ -128,7 +128,7 @@ class IEScorer:
             model=self.model,
             data=self.data,
             n=self._n,
-            metrics={metric: sum(self._counts[metric].values(), Counts()) for metric in scored},
+            metrics={metric: sum(self._label_counts(metric).values(), Counts()) for metric in scored},
             per_label={metric: self._per_label(metric) for metric in scored if metric in LABELLED},
             records={metric: self._records[metric] for metric in scored},
             unknown_labels={m: dict(sorted(labels.items())) for m, labels in self._unknown.items() if labels},
@@ -137,14 +137,9 @@ class IEScorer:
         )
 
     def _add_items(self, metric: str, gold: frozenset[Item], predicted: frozenset[Item]) -> None:
-        counts = self._counts[metric]
-        if metric not in LABELLED:
-            counts[""] = counts.get("", Counts()) + set_counts(gold, predicted)
-            return
-        labels = {str(item[-1]) for item in gold | predicted}
-        for label in labels:
-            found = set_counts(*({i for i in items if i[-1] == label} for items in (gold, predicted)))
-            counts[label] = counts.get(label, Counts()) + found
+        is_labelled = metric in LABELLED
+        for count, items in ((self._tp, gold & predicted), (self._predicted, predicted), (self._gold, gold)):
+            count[metric].update(str(item[-1]) if is_labelled else "" for item in items)
         for item in gold if metric in self._known else ():
             if item[-1] not in self._known[metric]:
                 self._unknown[metric][str(item[-1])] += 1
@@ -156,9 +151,13 @@ class IEScorer:
             self._errors.append(mistakes)
 
     def _per_label(self, metric: str) -> dict[str, Counts]:
-        counts = self._counts[metric]
+        counts = self._label_counts(metric)
         names = set(counts) | _labels_of(self.schema, metric)
         return {name: counts.get(name, Counts()) for name in sorted(names)}
+
+    def _label_counts(self, metric: str) -> dict[str, Counts]:
+        tp, predicted, gold = self._tp[metric], self._predicted[metric], self._gold[metric]
+        return {label: Counts(tp[label], predicted[label], gold[label]) for label in predicted.keys() | gold.keys()}
 
     def _left_out(self) -> dict[str, str]:
         reasons: dict[str, str] = {}
@@ -229,7 +228,8 @@ def relation_items(record: IERecord, symmetric: frozenset[str], *, is_strict: bo
     Raises:
         DataError: A relation has no entity at one of its ends.
     """
-    entities, items = record.entities or (), []
+    entities = record.entities or ()
+    items: list[Item] = []
     for position, relation in enumerate(record.relations or ()):
         if not (0 <= relation.head < len(entities) and 0 <= relation.tail < len(entities)):
             message = f"head {relation.head} and tail {relation.tail}, the record has {len(entities)} entities"

@@ -16,14 +16,15 @@ STYLE = (
     MARK_STYLE
     + """
 .legend{position:sticky;top:0;z-index:2;background:var(--ground);border-bottom:1px solid var(--line);padding:.5rem 0;
-display:flex;flex-wrap:wrap;gap:.2rem 1.1rem;font-size:.85rem;max-height:7.5rem;overflow-y:auto}
+display:flex;flex-wrap:wrap;gap:.2rem 1.1rem;font-size:.85rem}
+@media (max-width:45rem){.legend{position:static}} @media (min-width:45rem){.legend{max-height:7.5rem;overflow-y:auto}}
 .legend span{white-space:nowrap} .legend i{display:inline-block;width:1.6rem;margin-right:.4rem;vertical-align:middle}
 article{border-bottom:1px solid var(--line);padding:1rem 0 .8rem}
 article:last-child{border-bottom:0}
 .id{color:var(--soft);font-size:.8rem;overflow-wrap:anywhere}
 ul.rows{list-style:none;margin:.4rem 0;padding:0} ul.rows li{margin:.3rem 0;line-height:1.9}
-.chip{border:1px solid;border-radius:.35rem;padding:.08rem .4rem;white-space:pre-wrap;overflow-wrap:anywhere;
--webkit-box-decoration-break:clone;box-decoration-break:clone}
+.chip{display:inline-block;max-width:100%;border:1px solid;border-radius:.35rem;padding:.08rem .4rem;line-height:1.4;
+white-space:pre-wrap;overflow-wrap:anywhere}
 .chip q{quotes:none;color:var(--ink)} .chip small{font-weight:600;margin-inline-start:.45rem}
 .trigger{border-width:2px}
 .role{color:var(--soft);font-size:.85rem;margin:0 .3rem 0 .8rem}

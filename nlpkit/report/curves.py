@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from nlpkit.report.html import escape
-from nlpkit.report.palette import slots
+from nlpkit.report.palette import HUES
 
 Points = Sequence[tuple[float, float]]
 
@@ -85,7 +85,7 @@ def _axes(
 
 
 def _lines(series: Mapping[str, Points], place_x: Callable[[float], float], place_y: Callable[[float], float]) -> str:
-    colours, parts = slots(series), []
+    parts = []
     ends = sorted((place_y(points[-1][1]), name) for name, points in series.items())
     names_at: dict[str, float] = {}
     free = float(TOP)
@@ -93,8 +93,8 @@ def _lines(series: Mapping[str, Points], place_x: Callable[[float], float], plac
         lowest = _height(len(series)) - BOTTOM - LINE * (len(ends) - 1 - position)
         names_at[name] = min(max(y, free), max(lowest, free))
         free = names_at[name] + LINE
-    for name, points in series.items():
-        colour, places = f"var(--c{colours[name]})", [(place_x(x), place_y(y)) for x, y in points]
+    for number, (name, points) in enumerate(series.items()):
+        colour, places = f"var(--c{number % len(HUES)})", [(place_x(x), place_y(y)) for x, y in points]
         path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
         parts.append(f'<path d="{path}" style="stroke:{colour}"/>')
         if len(places) <= 40:

@@ -106,3 +106,10 @@ def test_scores_on_the_page(read_page) -> None:
     labels = [text for text in page.texts("th") if text in ("Rare", HOSTILE)]
     assert labels == [HOSTILE, "Rare"], "the most frequent label comes first"
     assert any("<b> (1)" in text for text in page.texts("p"))
+
+
+def test_few_labels_get_colours_that_are_easily_told_apart() -> None:
+    labels = ["Person", "Place", "Org", "Date", "Company", "Position", "Field", "Law"]
+    hues = sorted(HUES[slot] for slot in slots(labels).values())
+    gaps = [(b - a) % 360 for a, b in zip(hues, [*hues[1:], hues[0]], strict=True)]
+    assert min(gaps) >= 25
