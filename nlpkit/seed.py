@@ -42,7 +42,7 @@ def rng_state() -> RngState:
 
     version, words, gauss = random.getstate()
     name, keys, position, has_gauss, cached = np.random.get_state(legacy=True)
-    if name != "MT19937":  # set on purpose by the caller; nlpkit itself draws nothing from NumPy's global generator
+    if name != "MT19937" or isinstance(keys, str):  # replaced by the caller
         raise RuntimeError(f"cannot save the state of NumPy's global generator {name!r}; expected MT19937")
     return {
         "python": [version, *words],

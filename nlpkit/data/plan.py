@@ -26,7 +26,8 @@ class EpochPlan:
         batches: Record indices of each batch, in the order of training; each record is in exactly one.
         costs: The padded cost of each batch.
 
-    >>> plan = EpochPlan.make([3, 9, 4, 8], seed=1, epoch=0, budget=20, batch_size=2, cost=lambda n, longest: n * longest)
+    >>> cost = lambda n, longest: n * longest
+    >>> plan = EpochPlan.make([3, 9, 4, 8], seed=1, epoch=0, budget=20, batch_size=2, cost=cost)
     >>> sorted(sorted(batch) for batch in plan.batches)
     [[0, 2], [1, 3]]
     """
@@ -40,7 +41,7 @@ class EpochPlan:
     ) -> EpochPlan:
         """The plan of a training epoch; ``epoch`` counts from 0."""
         rng = _generator(seed, epoch)
-        # Drawn in the order of the records; the second number decides between equal lengths, which rounding makes likely.
+        # Drawn in the order of the records; the second number decides between records of length 0.
         keys = [(length * (1 + JITTER * (2 * rng.random() - 1)), rng.random()) for length in lengths]
         order = sorted(range(len(lengths)), key=keys.__getitem__)
         batches = list(_cut(order, lengths, budget, batch_size, cost))

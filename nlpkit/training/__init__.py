@@ -1,4 +1,4 @@
-"""The common trainer: one loop for every model. Names are loaded on first use, so that importing this loads no torch."""
+"""The common trainer: one loop for every model. Names are loaded on first use: importing this loads no torch."""
 
 from __future__ import annotations
 

@@ -206,7 +206,7 @@ class RunCallback(pl.Callback):
         self.run.reporter.describe(f"evaluating {trainer.current_epoch + 1}/{self.run.config.epochs}")
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """The epoch is trained and evaluated: keep the best, write the row, the checkpoint, and decide whether to go on."""
+        """The epoch is trained and evaluated: keep the best, write a row and a checkpoint, decide whether to go on."""
         assert isinstance(pl_module, TrainTask)
         run = self.run
         run.place = f"the end of epoch {trainer.current_epoch}"
@@ -235,7 +235,7 @@ class RunCallback(pl.Callback):
 
     def _row(self, trainer: pl.Trainer, dev: dict[str, float | None], evaluated: float) -> Row:
         state = self.run.state
-        rates = {}
+        rates: Row = {}
         schedule = trainer.lr_scheduler_configs[0].scheduler
         # The rates of the last step made; the schedule already stands at the next one.
         factor = schedule.lr_lambdas[0](schedule.last_epoch - 1)

@@ -17,7 +17,7 @@ BYTES_FROZEN = 4
 
 def describe_work(phase: Phase, plans: Sequence[EpochPlan], config: TrainConfig, device: str, precision: str) -> str:
     """Size of the model, of an epoch and of the largest batch, and a rough need of memory."""
-    parameters = [p for p in phase.task.parameters()]
+    parameters = list(phase.task.parameters())
     trained = sum(p.numel() for p in parameters if p.requires_grad)
     frozen = sum(p.numel() for p in parameters) - trained
     n_steps = sum(plan.n_steps(config.accumulate) for plan in plans)
@@ -27,18 +27,20 @@ def describe_work(phase: Phase, plans: Sequence[EpochPlan], config: TrainConfig,
     n, longest = len(largest), max(phase.train.lengths[i] for i in largest)
     memory = trained * BYTES_TRAINED + frozen * BYTES_FROZEN
     activations = phase.task.activation_bytes(n, longest)
-    dev = f"{len(phase.dev):,} for dev" if phase.dev else "none for dev, so the last epoch counts as the best"
+    dev = (
+        f"{len(phase.dev):,} for dev" if phase.dev is not None else "none for dev, so the last epoch counts as the best"
+    )
     spread = f"{min(batches):,}" if min(batches) == max(batches) else f"{min(batches):,} to {max(batches):,}"
+    if activations is not None:
+        need = show_bytes(memory + activations)
+    else:
+        need = f"{show_bytes(memory)} for weights, gradients and optimiser, and the activations of a batch"
+    size = f"{trained:,} parameters to train{f', {frozen:,} frozen' if frozen else ''}"
     lines = [
         f"training on {len(phase.train):,} records ({dev}), {device}, {precision}",
-        f"{trained:,} parameters to train{f', {frozen:,} frozen' if frozen else ''}; {spread} batches an epoch, "
-        f"{n_steps:,} steps in {config.epochs} epochs",
-        f"largest batch: {n} x length {longest}, cost {cost:,} (trainer.budget {config.budget:,}); memory about "
-        + (
-            show_bytes(memory + activations)
-            if activations is not None
-            else f"{show_bytes(memory)} for weights, gradients and optimiser, and the activations of a batch"
-        ),
+        f"{size}; {spread} batches an epoch, {n_steps:,} steps in {config.epochs} epochs",
+        f"largest batch: {n} x length {longest}, cost {cost:,} (trainer.budget {config.budget:,})",
+        f"memory: about {need}",
     ]
     alone = sum(phase.train.cost(1, length) > config.budget for length in phase.train.lengths)
     if alone:

@@ -20,7 +20,7 @@ class Reporter:
     """
 
     def __init__(self, log: Path | None, *, is_live: bool | None = None) -> None:
-        self._log: TextIO | None = open(log, "a", encoding="utf-8", newline="\n") if log else None
+        self._log: TextIO | None = log.open("a", encoding="utf-8", newline="\n") if log else None
         self._is_live = sys.stderr.isatty() if is_live is None else is_live
         self._bar: Progress | None = None
         self._bar_task: TaskID | None = None
@@ -58,10 +58,9 @@ class Reporter:
             TextColumn("{task.fields[score]}"),
             TimeElapsedColumn(),
             TextColumn("left"),
-            # Half a minute at least, so that one slow batch does not make the estimate jump.
             TimeRemainingColumn(),
             console=Console(stderr=True),
-            speed_estimate_period=60,
+            speed_estimate_period=60,  # one slow batch does not make the time left jump
         )
         self._bar_task = self._bar.add_task("", total=total, completed=done, loss="", score="")
         self._bar.start()

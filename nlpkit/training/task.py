@@ -25,7 +25,8 @@ class TrainTask(pl.LightningModule):
 
     Attributes:
         select: The dev metric that chooses the best epoch; higher is better.
-        encoder_prefix: Parameters whose name begins so learn with ``trainer.encoder_lr``, the others with ``trainer.head_lr``.
+        encoder_prefix: Parameters whose name begins so learn with ``trainer.encoder_lr``, all others with
+            ``trainer.head_lr``.
     """
 
     select: str = "score"

@@ -61,6 +61,8 @@ def train(
     for phase in phases:
         if not len(phase.train):
             raise DataError("there are no training records")
+        if phase.dev is not None and not len(phase.dev):
+            raise DataError("there are no dev records; leave dev out to train without")
     header = {
         "settings": dict(settings or {}),
         "seed": seed,
@@ -249,7 +251,8 @@ def _describe_memory(run: Run, error: BaseException) -> str:
         remedies.append(f"lower trainer.batch_size ({config.batch_size}) and raise trainer.accumulate in turn")
     if not config.activation_checkpointing:
         remedies.append("set trainer.activation_checkpointing to true")
-    return f"memory ran out at {run.place}{what}; {', or '.join(remedies)}. What was said: {str(error).splitlines()[0]}"
+    said = (str(error).splitlines() or [type(error).__name__])[0]
+    return f"memory ran out at {run.place}{what}; {', or '.join(remedies)}. What was said: {said}"
 
 
 def _describe_end(summary: TrainSummary, phase: Phase, config: TrainConfig) -> str:
@@ -263,4 +266,4 @@ def _describe_end(summary: TrainSummary, phase: Phase, config: TrainConfig) -> s
 
 
 def _fingerprint(data: PhaseData | None) -> str | None:
-    return data.fingerprint() if data else None
+    return data.fingerprint() if data is not None else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
@@ -76,7 +77,7 @@ def test_little_padding():
 def test_batch_order_does_not_follow_length():
     plan = make(LENGTHS, budget=10**9)
     longest = [max(LENGTHS[i] for i in batch) for batch in plan.batches]
-    rises = sum(a < b for a, b in zip(longest, longest[1:], strict=False))
+    rises = sum(a < b for a, b in itertools.pairwise(longest))
     assert 0.25 * len(longest) < rises < 0.75 * len(longest)
 
 

@@ -99,6 +99,7 @@ class Tiny:
         resume: bool = False,
         task: TrainTask | None = None,
         with_dev: bool = True,
+        n_dev: int = 20,
         seed: int = 1,
         on_batch: Callable[[int, int, tuple[str, ...]], None] | None = None,
         settings: dict | None = None,
@@ -121,9 +122,8 @@ class Tiny:
             os.replace(folder / "weights.new", folder / "weights.pt")
 
         config = self.config(**changes)
-        phase = Phase(
-            name="main", task=self.task, train=data or make_data(45, 0), dev=make_data(20, 1, "d") if with_dev else None
-        )
+        dev = make_data(n_dev, 1, "d") if with_dev else None
+        phase = Phase(name="main", task=self.task, train=data if data is not None else make_data(45, 0), dev=dev)
         return train(
             [phase],
             config,
