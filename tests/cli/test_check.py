@@ -1,0 +1,123 @@
+"""``nlpkit check``: every fault of a file named, with its line and a remedy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nlpkit.cli.check import first_places
+from nlpkit.errors import Problem
+
+Run = Callable[..., object]
+
+GOOD = {"id": "ok", "text": "Bo met Al.", "entities": [{"start": 0, "end": 2, "type": "P"}]}
+
+
+def record(number: int, **changes: object) -> dict[str, object]:
+    return {"id": f"r{number}", "text": f"Bo met Al {number} times.", **changes}
+
+
+def span(start: object, end: object, **more: object) -> list[dict[str, object]]:
+    return [{"start": start, "end": end, "type": "P", **more}]
+
+
+FAULTS: list[object] = [
+    '{"text": "cut off',
+    "no json at all",
+    "[1, 2]",
+    '{"id": "a", "id": "b", "text": "key twice"}',
+    record(5, text=None),
+    record(6, tokens=["Bo"]),
+    record(7, text=3),
+    record(8, entities=span(0, 99)),
+    record(9, entities=span(2, 2)),
+    record(10, entities=span(5, 3)),
+    record(11, entities=span(-1, 2)),
+    record(12, entities=span("0", 2)),
+    record(13, entities=[{"start": 0, "end": 2}]),
+    record(14, entities="none"),
+    record(15, entities=span(0, 1)),
+    record(16, entities=span(0, 2), relations=[{"head": 0, "tail": 4, "type": "R"}]),
+    record(17, entities=span(0, 2), relations=[{"head": 0, "type": "R"}]),
+    record(18, relations=[{"head": 0, "tail": 0, "type": "R"}]),
+    record(19, events=[{"arguments": []}]),
+    record(20, entities=[{"text": "nobody", "type": "P"}]),
+]
+
+
+@pytest.fixture
+def faulty(tmp_path: Path) -> Path:
+    path = tmp_path / "bad.jsonl"
+    lines = [fault if isinstance(fault, str) else json.dumps(fault) for fault in FAULTS]
+    path.write_text("\n".join([*lines, json.dumps(GOOD), ""]))
+    return path
+
+
+def test_twenty_faults_are_all_named(nlpkit: Run, faulty: Path, tiny_encoder: Path) -> None:
+    done = nlpkit("check", faulty, "--encoder", tiny_encoder)
+    assert (done.status, done.err) == (1, "")
+    errors = [line for line in done.out.splitlines() if line.startswith("error: ")]
+    for number in range(1, len(FAULTS) + 1):
+        named = [line for line in errors if f"{faulty}:{number}:" in line]
+        assert named, f"line {number} is not named"
+        assert all(";" in line for line in named), "a remedy follows the semicolon"
+    assert not any(f"{faulty}:21:" in line for line in errors)
+
+
+def test_errors_go_into_a_file(nlpkit: Run, faulty: Path, tmp_path: Path, tiny_encoder: Path) -> None:
+    out = tmp_path / "e.jsonl"
+    done = nlpkit("check", faulty, "--errors", out, "--encoder", tiny_encoder)
+    assert done.status == 1
+    problems = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert {p["line"] for p in problems if p["severity"] == "error"} == set(range(1, 21))
+    assert all(p["remedy"] for p in problems)
+    assert str(out) in done.err
+
+
+def test_a_good_file(nlpkit: Run, tmp_path: Path, tiny_encoder: Path) -> None:
+    path = tmp_path / "good.jsonl"
+    path.write_text("".join(json.dumps({**GOOD, "id": str(n), "text": f"Bo met Al {n}."}) + "\n" for n in range(3)))
+    done = nlpkit("check", path, "--encoder", tiny_encoder)
+    assert done.status == 0
+    assert done.out.splitlines()[-1] == "0 errors, 0 warnings"
+
+
+def test_warnings_are_errors_when_strict(nlpkit: Run, tmp_path: Path, tiny_encoder: Path) -> None:
+    path = tmp_path / "twice.jsonl"
+    path.write_text("".join(json.dumps({**GOOD, "id": str(n)}) + "\n" for n in range(2)))
+    loose = nlpkit("check", path, "--encoder", tiny_encoder)
+    assert (loose.status, loose.out.count("warning: ")) == (0, 1)
+    strict = nlpkit("check", path, "--encoder", tiny_encoder, "--strict")
+    assert (strict.status, strict.out.count("error: ")) == (1, 1)
+
+
+def test_json(nlpkit: Run, faulty: Path, tiny_encoder: Path) -> None:
+    report = json.loads(nlpkit("check", faulty, "--json", "--encoder", tiny_encoder).out)
+    assert len({problem["line"] for problem in report["errors"]}) == 20
+
+
+def test_a_span_that_cuts_a_word_can_be_allowed(nlpkit: Run, tmp_path: Path, tiny_encoder: Path) -> None:
+    path = tmp_path / "cut.jsonl"
+    path.write_text(json.dumps(record(1, entities=span(0, 1))) + "\n")
+    assert nlpkit("check", path, "--encoder", tiny_encoder).status == 1
+    assert nlpkit("check", path, "--encoder", tiny_encoder, "--misaligned", "widen").status == 0
+
+
+def test_lines_are_counted_not_problems() -> None:
+    problems = [Problem(message=str(k), file="f", line=1 + k // 3) for k in range(90)]
+    shown = first_places(problems)
+    assert {problem.line for problem in shown} == set(range(1, 21))
+    assert len(shown) == 60
+    assert len(first_places([Problem(message=str(k), file="f", line=1) for k in range(500)])) == 200
+
+
+def test_the_rest_is_counted(nlpkit: Run, tmp_path: Path, tiny_encoder: Path) -> None:
+    path = tmp_path / "many.jsonl"
+    path.write_text("{\n" * 33)
+    done = nlpkit("check", path, "--encoder", tiny_encoder)
+    assert done.out.count("error: ") == 20
+    assert "... and 13 more errors; --errors F" in done.out
+    assert done.out.splitlines()[-1].startswith("33 errors")

@@ -1,0 +1,55 @@
+"""``nlpkit evaluate``: tables, JSON, pages and mistakes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., object]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    out = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    out[0].write_text("{}\n{}\n")
+    out[1].write_text("{}\n")
+    return out
+
+
+def test_a_table(nlpkit: Run, folder: Path, files: list[Path]) -> None:
+    done = nlpkit("evaluate", folder, *files)
+    assert (done.status, done.err) == (0, "")
+    assert done.out == f"table of {files[0]}\n\ntable of {files[1]}\n"
+
+
+def test_one_file_is_one_object(nlpkit: Run, folder: Path, files: list[Path]) -> None:
+    done = nlpkit("evaluate", folder, files[0], "--json")
+    assert json.loads(done.out) == {"model": "fake", "data": str(files[0]), "n": 2, "metrics": {"size": None}}
+    assert done.err == ""
+
+
+def test_several_files_are_runs(nlpkit: Run, folder: Path, files: list[Path]) -> None:
+    done = nlpkit("evaluate", "--json", folder, *files)
+    assert [run["n"] for run in json.loads(done.out)["runs"]] == [2, 1]
+
+
+def test_a_page_and_the_mistakes(nlpkit: Run, folder: Path, files: list[Path], tmp_path: Path) -> None:
+    page, mistakes = tmp_path / "r.html", tmp_path / "e.jsonl"
+    done = nlpkit("evaluate", folder, files[0], "--json", "--report", page, "--errors", mistakes)
+    assert json.loads(done.out)["n"] == 2
+    assert page.read_text() == f"<html>{files[0]}</html>"
+    assert mistakes.read_text(encoding="utf-8") == '{"id": "é"}\n'
+    assert str(page) in done.err
+
+
+def test_a_page_for_each_of_several_files(nlpkit: Run, folder: Path, files: list[Path], tmp_path: Path) -> None:
+    mistakes = tmp_path / "e.jsonl"
+    nlpkit("evaluate", folder, *files, "--report", tmp_path / "r.html", "--errors", mistakes)
+    for number, file in enumerate(files, start=1):
+        assert (tmp_path / f"r-{number}.html").read_text() == f"<html>{file}</html>"
+    assert not (tmp_path / "r.html").exists()
+    lines = [json.loads(line) for line in mistakes.read_text(encoding="utf-8").splitlines()]
+    assert lines == [{"data": str(file), "id": "é"} for file in files]
