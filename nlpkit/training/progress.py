@@ -37,9 +37,11 @@ class Reporter:
             self._log.flush()
 
     def start(self, total: int, done: int) -> None:
-        """Opens the bar; ``total`` and ``done`` are in the unit of the batches' cost, over all epochs."""
+        """Opens a new bar; ``total`` and ``done`` are in the unit of the batches' cost, over all epochs."""
         if not self._is_live:
             return
+        if self._bar is not None:
+            self._bar.stop()
         from rich.console import Console
         from rich.progress import (
             BarColumn,

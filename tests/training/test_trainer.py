@@ -109,6 +109,16 @@ def test_each_epoch_has_each_record_once_in_another_order(full_run):
     assert len(set(orders)) == 3
 
 
+def test_epochs_may_differ_in_their_number_of_batches(tiny):
+    data = tiny.data(20, 0)
+    summary = tiny.train(data=data, epochs=4, accumulate=1, budget=200)
+    counts = [sum(e == epoch for e, _, _ in tiny.trace) for epoch in (1, 2, 3, 4)]
+    assert counts[0] > counts[2] < counts[3], "the test needs other data"
+    assert summary.steps == sum(counts)
+    for epoch in (1, 2, 3, 4):
+        assert sorted(i for e, _, ids in tiny.trace if e == epoch for i in ids) == sorted(data.ids)
+
+
 def test_task_ends_with_the_best_weights(tiny, tmp_path):
     summary = tiny.train(tmp_path / "run", task=tiny.Task(scores=[0.2, 0.9, 0.3]))
     assert (summary.best_epoch, summary.best_score, summary.weights) == (2, 0.9, "best")
