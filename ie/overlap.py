@@ -19,7 +19,9 @@ class Candidate(NamedTuple):
     score: float
 
 
-def resolve_overlap(candidates: Sequence[Candidate], policy: OverlapPolicy, multi_label: bool = True) -> list[Candidate]:
+def resolve_overlap(
+    candidates: Sequence[Candidate], policy: OverlapPolicy, multi_label: bool = True
+) -> list[Candidate]:
     """Keep the best-scored spans that may stand together, in order of start, end and label.
 
     Args:
@@ -74,8 +76,8 @@ def conflicts(spans: np.ndarray, policy: OverlapPolicy, multi_label: bool = True
 def tightest_policy(spans_per_record: Sequence[Sequence[tuple[int, int]]]) -> OverlapPolicy:
     """The strictest policy under which all given spans may stand together; distinct spans only.
 
-    >>> tightest_policy([[(0, 2), (2, 3)], [(0, 1)]]), tightest_policy([[(0, 2), (1, 2)]]), tightest_policy([[(0, 2), (1, 3)]])
-    ('flat', 'nested', 'any')
+    >>> [tightest_policy([spans]) for spans in ([(0, 2), (2, 3)], [(0, 2), (1, 2)], [(0, 2), (1, 3)])]
+    ['flat', 'nested', 'any']
     """
     tightest: OverlapPolicy = "flat"
     for spans in spans_per_record:

@@ -82,7 +82,9 @@ def load_training_data(
         )
     elif dev is not None:
         if not dev_records:
-            raise DataError(f"{describe(dev)}: there is no dev record in it; leave --dev out to hold out training records")
+            raise DataError(
+                f"{describe(dev)}: there is no dev record in it; leave --dev out to hold out training records"
+            )
         notes += _leaks(train_records, dev_records)
     if isinstance(schema, (str, Path)):
         schema = IESchema.from_file(schema)
@@ -152,7 +154,9 @@ def _leaks(train: Sequence[IERecord], dev: Sequence[IERecord]) -> list[str]:
 
 def _unknown_symmetric(schema: IESchema, symmetric: Sequence[str]) -> list[str]:
     known = {relation.name for relation in schema.relation_types or ()}
-    return [f"warning: data.symmetric names {name!r}, which is no relation type" for name in symmetric if name not in known]
+    return [
+        f"warning: data.symmetric names {name!r}, which is no relation type" for name in symmetric if name not in known
+    ]
 
 
 def _left_out(records: Sequence[IERecord], schema: IESchema) -> list[str]:
@@ -169,7 +173,8 @@ def _left_out(records: Sequence[IERecord], schema: IESchema) -> list[str]:
         ("roles", set(found.roles), set(schema.roles)),
     )
     return [
-        f"warning: {what} in the training data that are not in the schema are not learned: {', '.join(sorted(have - want))}"
+        f"warning: {what} in the training data that are not in the schema are not learned: "
+        f"{', '.join(sorted(have - want))}"
         for what, have, want in pairs
         if have - want
     ]

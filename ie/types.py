@@ -1,7 +1,7 @@
 """What goes into an extraction model and what comes out: records, results and their JSON form.
 
-Positions are *words* in a record with ``tokens`` and *code points* of the very text in a record with ``text``; ``end`` is
-exclusive. A group that is None was not annotated, an empty tuple means that there is nothing to annotate.
+Positions are *words* in a record with ``tokens`` and *code points* of the very text in a record with ``text``; ``end``
+is exclusive. A group that is None was not annotated, an empty tuple means that there is nothing to annotate.
 """
 
 from __future__ import annotations

@@ -13,8 +13,10 @@ from nlpkit.errors import ConfigError, ModelFormatError, NotFittedError
 if TYPE_CHECKING:
     import torch
 
+    from nlpkit.results import EvaluationReport
+
 LOOKAHEAD = 256
-"""Inputs that ``predict`` holds at once, to sort them by length; it holds fewer when a stream has nothing more to give."""
+"""Inputs that ``predict`` holds at once, to sort them by length; fewer when a stream has nothing more to give."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -23,7 +25,8 @@ Result = TypeVar("Result")
 class NlpkitModel(ABC):
     """Base class of the public classes, such as :class:`nlpkit.ie.UTCIE`.
 
-    A subclass names itself, says what its manifest and its weights are, and defines ``fit``, ``predict`` and ``evaluate``.
+    A subclass names itself, says what its manifest and its weights are, and defines :meth:`predict`, and ``fit`` and
+    ``evaluate`` where it has them.
     """
 
     name: ClassVar[str]
@@ -32,6 +35,14 @@ class NlpkitModel(ABC):
     @abstractmethod
     def is_fitted(self) -> bool:
         """Whether the model was trained or loaded."""
+
+    @abstractmethod
+    def predict(self, inputs: Any, *args: Any, **options: Any) -> Any:
+        """Answer one input, or an iterable of inputs by an iterator of results in the same order."""
+
+    def evaluate(self, data: Any, *args: Any, **options: Any) -> EvaluationReport:
+        """Score the model on annotated data."""
+        raise NotImplementedError(f"{self.name} cannot be evaluated")
 
     @abstractmethod
     def _manifest(self) -> dict[str, Any]:
@@ -47,7 +58,9 @@ class NlpkitModel(ABC):
         """Build the model from a checked folder."""
 
     def save(self, folder: str | Path) -> None:
-        """Write the model as a folder that :func:`nlpkit.load` reads; a kill or a full disk leaves the old one or the new one.
+        """Write the model as a folder that :func:`nlpkit.load` reads.
+
+        A kill or a full disk leaves the old model or the new one.
 
         Raises:
             NotFittedError: There is nothing to save yet.

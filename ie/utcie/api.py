@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, overload
 
 import torch
 
@@ -82,7 +82,8 @@ class UTCIE(NlpkitModel):
     def modules(self) -> tuple[TextEncoder, UTCIENetwork]:
         """Encoder and network."""
         self._require_fitted("use this model")
-        assert self._encoder is not None and self._network is not None
+        assert self._encoder is not None
+        assert self._network is not None
         return self._encoder, self._network
 
     def fit(
@@ -114,12 +115,24 @@ class UTCIE(NlpkitModel):
         from nlpkit.ie.utcie.fit import fit
 
         return fit(
-            self, train, dev, out=None if out is None else Path(out), schema=schema, init_from=init_from, limit=limit, resume=resume
+            self,
+            train,
+            dev,
+            out=None if out is None else Path(out),
+            schema=schema,
+            init_from=init_from,
+            limit=limit,
+            resume=resume,
         )
 
     @overload
-    def predict(
-        self, inputs: Text, *, threshold: Threshold | None = ..., overlap: OverlapPolicy | None = ..., batch_size: int | None = ...
+    def predict(  # type: ignore[overload-overlap]  # a text is an iterable of texts, too
+        self,
+        inputs: Text,
+        *,
+        threshold: Threshold | None = ...,
+        overlap: OverlapPolicy | None = ...,
+        batch_size: int | None = ...,
     ) -> IEResult: ...
 
     @overload
@@ -156,7 +169,7 @@ class UTCIE(NlpkitModel):
         """
         settings = self.decode_settings(threshold, overlap)
         is_single = isinstance(inputs, (str, Mapping, IERecord))
-        items: Iterable[Any] = [inputs] if is_single else inputs
+        items = [inputs] if is_single else cast("Iterable[Text | Sequence[str]]", inputs)
         results = self._stream(
             items, lambda chunk: predict_records(self, [as_record(item) for item in chunk], settings, batch_size)
         )
@@ -197,7 +210,9 @@ class UTCIE(NlpkitModel):
             raise DataError(f"{describe(data)}: there is no record in it; nothing to evaluate")
         return scorer.report()
 
-    def decode_settings(self, threshold: Threshold | None = None, overlap: OverlapPolicy | None = None) -> DecodeSettings:
+    def decode_settings(
+        self, threshold: Threshold | None = None, overlap: OverlapPolicy | None = None
+    ) -> DecodeSettings:
         """How scores become results, from the model's settings and what the caller wants."""
         model = self.config.model
         known = {*self.layout.span_names, *self.layout.relation_names, *self.schema.roles}

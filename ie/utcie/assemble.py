@@ -55,7 +55,7 @@ def _best_only(links: Iterable[Link]) -> list[Link]:
 def _relations(
     links: Sequence[Link], entities: Sequence[Candidate], layout: LabelLayout, settings: DecodeSettings
 ) -> tuple[Relation, ...]:
-    """Attach each link to one entity at either end: to types seen together if there are such, else to the best-scored."""
+    """Attach each link to one entity at either end: of types seen together if there are such, else the best-scored."""
     at: dict[Span, list[int]] = {}
     for k, entity in enumerate(entities):
         at.setdefault((entity.start, entity.end), []).append(k)
@@ -73,20 +73,22 @@ def _relations(
             seen = set(relation.signatures)
             if relation.symmetric:
                 seen |= {(b, a) for a, b in seen}
-            fitting = [p for p in pairs if (entity_names[entities[p[0]].label], entity_names[entities[p[1]].label]) in seen]
+            fitting = [
+                p for p in pairs if (entity_names[entities[p[0]].label], entity_names[entities[p[1]].label]) in seen
+            ]
             pairs = fitting or ([] if settings.schema_filter else pairs)
         if not pairs:
             continue
         head, tail = pairs[0]
         if relation.symmetric and head > tail:
             head, tail = tail, head
-        out.setdefault((head, tail, relation.name), Relation(head=head, tail=tail, type=relation.name, score=_round(link.score)))
+        out.setdefault(
+            (head, tail, relation.name), Relation(head=head, tail=tail, type=relation.name, score=_round(link.score))
+        )
     return tuple(out[key] for key in sorted(out))
 
 
-def _events(
-    candidates: Candidates, view: WordView, layout: LabelLayout, settings: DecodeSettings
-) -> tuple[Event, ...]:
+def _events(candidates: Candidates, view: WordView, layout: LabelLayout, settings: DecodeSettings) -> tuple[Event, ...]:
     schema = layout.schema
     triggers = resolve_overlap(candidates.triggers, settings.trigger_overlap, settings.multi_label)
     spans = resolve_overlap(candidates.arguments, settings.argument_overlap, settings.multi_label)
@@ -112,7 +114,11 @@ def _events(
         events.append(
             Event(
                 trigger=Trigger(
-                    start=start, end=end, type=name, score=_round(trigger.score), text=view.surface(trigger.start, trigger.end)
+                    start=start,
+                    end=end,
+                    type=name,
+                    score=_round(trigger.score),
+                    text=view.surface(trigger.start, trigger.end),
                 ),
                 arguments=_arguments(mine, candidates.same, span_scores, view, schema),
             )
@@ -159,7 +165,7 @@ def _fragment_groups(links: Sequence[Link], same: Sequence[Link]) -> dict[tuple[
         graph = nx.Graph()
         graph.add_nodes_from(link.second for link in links if link.label == label)
         graph.add_edges_from((s.first, s.second) for s in same if s.first in graph and s.second in graph)
-        for component in sorted((sorted(c) for c in nx.connected_components(graph) if len(c) > 1)):
+        for component in sorted(sorted(c) for c in nx.connected_components(graph) if len(c) > 1):
             for span in component:
                 groups[span, label] = n_groups
             n_groups += 1

@@ -27,7 +27,7 @@ class UTCIEModelConfig:
     """Width of the embedding of the distance between two words; 0 switches it off."""
 
     shape_dim: int = 16
-    """Width of the embedding of a word's shape (case, digits, punctuation), which an uncased encoder cannot see; 0: off."""
+    """Width of the embedding of a word's shape (case, digits, punctuation), unseen by an uncased encoder; 0: off."""
 
     dropout: float = 0.2
     """Dropout on word vectors and projections."""
@@ -42,10 +42,10 @@ class UTCIEModelConfig:
     """Weight of the link loss on word pairs that are no border pair of two gold spans."""
 
     reduction: Literal["sum", "positives", "cells"] = "sum"
-    """How the losses of the cells of a record are put together: their sum, or divided by the gold cells or all cells."""
+    """How the losses of a record's cells are put together: their sum, or divided by the gold cells or all cells."""
 
     entity_overlap: Literal["auto", "flat", "nested", "any"] = "auto"
-    """Which entities may overlap: none, only one inside another, or all; ``auto`` is the strictest that the training data allows."""
+    """Which entities may overlap: none, one inside another, or all; ``auto``: the strictest that the data allow."""
 
     trigger_overlap: Literal["auto", "flat", "nested", "any"] = "auto"
     """The same for triggers."""
@@ -68,7 +68,14 @@ class UTCIEModelConfig:
     def __post_init__(self) -> None:
         if self.channels < 8 or self.channels % 8:
             raise ConfigError(f"expected a multiple of 8, got {self.channels}", key="model.channels")
-        for key, low in (("biaffine_dim", 1), ("layers", 0), ("position_dim", 0), ("shape_dim", 0), ("max_words", 2), ("window_overlap", 0)):
+        for key, low in (
+            ("biaffine_dim", 1),
+            ("layers", 0),
+            ("position_dim", 0),
+            ("shape_dim", 0),
+            ("max_words", 2),
+            ("window_overlap", 0),
+        ):
             if getattr(self, key) < low:
                 raise ConfigError(f"expected at least {low}, got {getattr(self, key)}", key=f"model.{key}")
         for key in ("dropout", "plus_dropout"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -129,7 +130,7 @@ class WindowBatch:
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> WindowBatch:
         """The batch on another device."""
-        moved = {
+        moved: dict[str, Any] = {
             name: value.to(device, non_blocking=non_blocking)
             for name, value in vars(self).items()
             if isinstance(value, (Tensor, PieceBatch))

@@ -1,7 +1,7 @@
 """Score tensors -> typed results: candidate spans and links of each window, merged over windows, then assembled.
 
-Every span and every pair of spans has exactly one *owner*, the window in which it lies farthest from a border inside the
-text; only the owner's scores count, so that overlapping windows find each mention once.
+Every span and every pair of spans has exactly one *owner*, the window in which it lies farthest from a border inside
+the text; only the owner's scores count, so that overlapping windows find each mention once.
 """
 
 from __future__ import annotations
@@ -85,13 +85,16 @@ def decode_windows(
     logits = logits.float()
     rows, n_cut = _span_candidates(logits, word_mask, layout, settings)
     out = []
-    for b, start in enumerate(starts):
+    for mine, cut in zip(rows, n_cut, strict=True):
         groups: list[list[Candidate]] = []
-        mine = rows[b]
         for part in (layout.entity, layout.argument, layout.trigger):
-            chosen = [Candidate(int(r[0]), int(r[1]) + 1, int(r[2]) - part.start, float(r[3])) for r in mine if part.start <= r[2] < part.stop]
+            chosen = [
+                Candidate(int(r[0]), int(r[1]) + 1, int(r[2]) - part.start, float(r[3]))
+                for r in mine
+                if part.start <= r[2] < part.stop
+            ]
             groups.append(chosen)
-        out.append(Candidates(groups[0], groups[1], groups[2], n_cut=n_cut[b]))
+        out.append(Candidates(groups[0], groups[1], groups[2], n_cut=cut))
     _add_links(logits, out, layout, settings)
     return [_shift(candidates, start) for candidates, start in zip(out, starts, strict=True)]
 
@@ -166,29 +169,31 @@ def _links(
     batch, pairs = [], []
     for b, (first, second) in enumerate(zip(firsts, seconds, strict=True)):
         if len(first) and len(second):
-            grid = np.concatenate(
-                [np.repeat(first, len(second), axis=0), np.tile(second, (len(first), 1))], axis=1
-            )
+            grid = np.concatenate([np.repeat(first, len(second), axis=0), np.tile(second, (len(first), 1))], axis=1)
             pairs.append(grid)
             batch.append(np.full(len(grid), b))
     if not pairs:
         return []
     pair, window = np.concatenate(pairs), np.concatenate(batch)
     index = torch.from_numpy(np.column_stack([window, pair])).to(logits.device)
-    b, (s1, e1, s2, e2) = index[:, 0], index[:, 1:].unbind(1)
+    row, s1, e1, s2, e2 = index.unbind(1)
     scores = torch.minimum(
-        _margins(logits, b, s1, s2, part, threshold, mirrored), _margins(logits, b, e1 - 1, e2 - 1, part, threshold, mirrored)
+        _margins(logits, row, s1, s2, part, threshold, mirrored),
+        _margins(logits, row, e1 - 1, e2 - 1, part, threshold, mirrored),
     )
     probabilities = torch.sigmoid(scores).cpu().numpy()
-    row, label = np.nonzero(probabilities >= limits)
+    passed, label = np.nonzero(probabilities >= limits)
     return [
         (
             int(window[r]),
             Link(
-                (int(pair[r, 0]), int(pair[r, 1])), (int(pair[r, 2]), int(pair[r, 3])), int(k), float(probabilities[r, k])
+                (int(pair[r, 0]), int(pair[r, 1])),
+                (int(pair[r, 2]), int(pair[r, 3])),
+                int(k),
+                float(probabilities[r, k]),
             ),
         )
-        for r, k in zip(row, label, strict=True)
+        for r, k in zip(passed, label, strict=True)
     ]
 
 
@@ -220,7 +225,8 @@ def _shift(window: Candidates, start: int) -> Candidates:
     def links(items: list[Link]) -> list[Link]:
         return [
             item._replace(
-                first=(item.first[0] + start, item.first[1] + start), second=(item.second[0] + start, item.second[1] + start)
+                first=(item.first[0] + start, item.first[1] + start),
+                second=(item.second[0] + start, item.second[1] + start),
             )
             for item in items
         ]

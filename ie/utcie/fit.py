@@ -23,7 +23,6 @@ from nlpkit.ie.utcie.labels import LabelLayout
 from nlpkit.ie.utcie.model import UTCIENetwork
 from nlpkit.ie.utcie.predict import add_candidates, pair_cost, results
 from nlpkit.ie.utcie.task import UTCIETask
-from nlpkit.model import load
 from nlpkit.seed import derive_seed, preserved_rng, seed_everything
 from nlpkit.training import Phase, PhaseData, TrainSummary, train
 from nlpkit.training.run import finish_run, write_settings
@@ -85,9 +84,18 @@ def fit(
         model.save(folder)
 
     if out is not None:
-        write_settings(out, settings, model.name, train_records, dev_records, schema=schema, limit=limit, init_from=init_from)
+        write_settings(
+            out, settings, model.name, train_records, dev_records, schema=schema, limit=limit, init_from=init_from
+        )
     summary = train(
-        [Phase(name="train", task=task, train=_phase_data(examples, encoder), dev=_phase_data(dev, encoder) if dev else None)],
+        [
+            Phase(
+                name="train",
+                task=task,
+                train=_phase_data(examples, encoder),
+                dev=_phase_data(dev, encoder) if dev else None,
+            )
+        ],
         config.trainer,
         seed=config.seed,
         out=out,
@@ -202,9 +210,11 @@ class _DevScorer:
             return {}
         scorer = IEScorer(layout.schema, keep_errors=False)
         limit = self.model.modules[0].max_pieces
-        for gold, result in zip(self.gold, results(self.examples, self.found, layout, self.settings, limit), strict=True):
+        for gold, result in zip(
+            self.gold, results(self.examples, self.found, layout, self.settings, limit), strict=True
+        ):
             scorer.add(gold, result)
         self.found = {}
         scores = scorer.report().scores()
-        chosen = [scores[name] for name in SELECTED if scores.get(name) is not None]
+        chosen = [value for name in SELECTED if (value := scores.get(name)) is not None]
         return {"score": sum(chosen) / len(chosen) if chosen else None, **scores}

@@ -12,8 +12,9 @@ GROUPS = ("entities", "relations", "events")
 
 @dataclass(frozen=True)
 class LabelLayout:
-    """The channels, in this order: entity types | argument | trigger types | relation threshold, types | role threshold, roles.
+    """The channels.
 
+    Their order: entity types | argument | trigger types | relation threshold, relation types | role threshold, roles.
     The argument channel is untyped: the link decides the role. If arguments may be discontinuous, the last role channel
     joins two fragments of one mention. Spans and *mirrored* links are set, and read, in both orders of the two words.
     """
@@ -162,7 +163,9 @@ def gold_cells(view: WordView, layout: LabelLayout, start: int = 0, stop: int | 
             spans.update(((s, e, channel), (e, s, channel)))
             positions.add((s, e))
 
-    def add_link(cells: set[tuple[int, int, int]], a: tuple[int, int], b: tuple[int, int], label: int, mirrored: bool) -> None:
+    def add_link(
+        cells: set[tuple[int, int, int]], a: tuple[int, int], b: tuple[int, int], label: int, mirrored: bool
+    ) -> None:
         if inside(*a) and inside(*b):
             pairs = {(a[0] - start, b[0] - start), (a[1] - 1 - start, b[1] - 1 - start)}
             cells.update((i, j, label) for i, j in pairs)

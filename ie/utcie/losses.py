@@ -26,7 +26,8 @@ def span_loss(logits: Tensor, labels: Tensor) -> Tensor:
 def adaptive_threshold_loss(threshold: Tensor, logits: Tensor, labels: Tensor) -> Tensor:
     """Adaptive-threshold loss of each cell (Zhou et al., ATLOP, AAAI 2021, section 3.2).
 
-    With P the types set at a cell and Q the others: ``- sum over r in P of log softmax(P + TH)[r] - log softmax(Q + TH)[TH]``.
+    With P the types set at a cell and Q the others:
+    ``- sum over r in P of log softmax(P + TH)[r] - log softmax(Q + TH)[TH]``.
 
     Args:
         threshold: Score of the threshold channel TH. Shape: (...)

@@ -1,8 +1,9 @@
 """The network of UTC-IE: word vectors -> one score for every ordered pair of words and every label.
 
-Source: Yan et al., "UTC-IE: A Unified Token-pair Classification Architecture for Information Extraction", ACL 2023, section 3.
+Source: Yan et al., "UTC-IE: A Unified Token-pair Classification Architecture for Information Extraction", ACL 2023,
+section 3.
 
-Shape legend: B records, W words, P pieces, H encoder width, D projection width, C channels, K labels. Masks: True = keep.
+Shape legend: B records, W words, H encoder width, D projection width, C channels, K labels. Masks: True = keep.
 """
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ class UTCIENetwork(nn.Module):
 class Biaffine(nn.Module):
     """Bilinear plus linear score of two word vectors, as C features of the pair (section 3.1).
 
-    The linear map of the concatenation ``[u_i; v_j; z_{j-i}]`` is computed as the sum of three maps, which gives the same
-    values without a tensor of W x W x 2D numbers.
+    The linear map of the concatenation ``[u_i; v_j; z_{j-i}]`` is computed as the sum of three maps, which gives the
+    same values without a tensor of W x W x 2D numbers.
     """
 
     MAX_DISTANCE = 25
@@ -108,9 +109,14 @@ class Biaffine(nn.Module):
         # (B, W, C, D+1): one matrix product for all channels, then one per record
         left = (u1 @ self.bilinear.permute(1, 0, 2).reshape(width, -1)).unflatten(-1, (n_channels, width))
         scores = (left.flatten(1, 2) @ v1.transpose(1, 2)).unflatten(1, (words.shape[1], n_channels)).transpose(2, 3)
-        scores = scores + self.linear_first(self.dropout(u)).unsqueeze(2) + self.linear_second(self.dropout(v)).unsqueeze(1)
+        scores = (
+            scores + self.linear_first(self.dropout(u)).unsqueeze(2) + self.linear_second(self.dropout(v)).unsqueeze(1)
+        )
         if self.distance is not None:
-            scores = scores + self.linear_distance(self.dropout(self.distance.weight))[self._offsets(words.shape[1], words.device)]
+            scores = (
+                scores
+                + self.linear_distance(self.dropout(self.distance.weight))[self._offsets(words.shape[1], words.device)]
+            )
         return scores
 
     def _offsets(self, n_words: int, device: torch.device) -> Tensor:

@@ -52,7 +52,8 @@ def as_record(item: Any) -> IERecord:
     raise DataError(
         [
             Problem(
-                message=f"expected a text, a list of words, a data line (dict) or a record, found {type(item).__name__}",
+                message="expected a text, a list of words, a data line (dict) or a record, "
+                f"found {type(item).__name__}",
                 remedy="see the section on data in the README",
             )
         ]
@@ -70,12 +71,17 @@ def predict_records(
     examples = prepare(records, encoder, model.config.model)
     windows = window_list(examples)
     plan = EpochPlan.ordered(
-        [window_length(examples, w) for w in windows], budget=BUDGET, batch_size=batch_size or BATCH_SIZE, cost=pair_cost
+        [window_length(examples, w) for w in windows],
+        budget=BUDGET,
+        batch_size=batch_size or BATCH_SIZE,
+        cost=pair_cost,
     )
     found: dict[tuple[int, int], Candidates] = {}
     for batch_windows in plan.batches:
         batch = collate(examples, [windows[k] for k in batch_windows], encoder).to(model.device)
-        add_candidates(found, examples, batch.windows, score(encoder, network, batch), batch.word_mask, model.layout, settings)
+        add_candidates(
+            found, examples, batch.windows, score(encoder, network, batch), batch.word_mask, model.layout, settings
+        )
     return [
         as_result(k, example, found, model.layout, settings, encoder.max_pieces) for k, example in enumerate(examples)
     ]

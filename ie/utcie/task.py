@@ -24,7 +24,7 @@ class UTCIETask(TrainTask):
         network: Word vectors -> scores.
         layout: What the channels mean.
         config: Which losses.
-        score_dev: Called with each dev batch and its scores, and at the end of an epoch with None; then it gives metrics.
+        score_dev: Called with each dev batch and its scores, and with None at the end of an epoch for the metrics.
     """
 
     def __init__(
@@ -85,8 +85,11 @@ def utcie_loss(logits: Tensor, batch: WindowBatch, layout: LabelLayout, config: 
     Returns:
         ``loss`` and the parts ``spans``, ``relations`` and ``roles`` that there are, all scalars.
     """
-    assert batch.spans is not None and batch.relations is not None and batch.roles is not None
-    assert batch.groups is not None and batch.borders is not None
+    assert batch.spans is not None
+    assert batch.relations is not None
+    assert batch.roles is not None
+    assert batch.groups is not None
+    assert batch.borders is not None
     logits = logits.float()
     mask = (batch.word_mask[:, :, None] & batch.word_mask[:, None, :]).float()
     groups = batch.groups.float()

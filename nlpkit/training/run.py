@@ -10,7 +10,9 @@ from nlpkit.configs import write_yaml
 from nlpkit.training.checkpoint import replace_file
 
 
-def write_settings(out: Path, settings: Mapping[str, Any], model: str, train: object, dev: object, **others: object) -> None:
+def write_settings(
+    out: Path, settings: Mapping[str, Any], model: str, train: object, dev: object, **others: object
+) -> None:
     """Write ``OUT/config.yaml``, the form of ``nlpkit fit --print-config``, into a new or empty run folder.
 
     A folder that holds something is left as it is: the trainer refuses it, or goes on with its run.
