@@ -74,7 +74,8 @@ class WordTokenizer:
 
     def save(self, folder: Path) -> None:
         """Write ``tokenizer.json`` and its settings files."""
-        self._tokenizer.save(str(folder / "tokenizer.json"))
+        # Not the library's own save: its error for a full disk is a plain Exception.
+        (folder / "tokenizer.json").write_text(self._tokenizer.to_str(pretty=True), encoding="utf-8")
         for name, content in self._side_files.items():
             (folder / name).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
