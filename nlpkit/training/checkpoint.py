@@ -94,8 +94,11 @@ class RunFolder:
     def begin(self) -> None:
         """Starts a new run: from here on it can be resumed."""
         self._check_empty()
-        (self.out / "last").mkdir(parents=True, exist_ok=True)
-        self._write_state({"phase": None, "step": 0, "epoch": 0, "checkpoint": None, "is_finished": False})
+        try:
+            (self.out / "last").mkdir(parents=True, exist_ok=True)
+            self._write_state({"phase": None, "step": 0, "epoch": 0, "checkpoint": None, "is_finished": False})
+        except OSError as error:
+            raise ConfigError(f"cannot write to {self.out}: {error.strerror or error}", key="out") from error
 
     def resume(self) -> None:
         """Takes up the run in the folder, after checking that it is the same run."""

@@ -179,6 +179,8 @@ def test_a_folder_that_is_not_empty_is_refused(tiny, tmp_path):
     assert (out / "metrics.csv").read_bytes() == before
     with pytest.raises(ConfigError, match="is a file"):
         tiny.train(out / "config.yaml")
+    with pytest.raises(ConfigError, match="cannot write to"):
+        tiny.train(out / "config.yaml" / "deeper")
 
 
 def test_no_records(tiny):
