@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, cast
 
 from nlpkit.cli.options import Parser, one_of, require_files
-from nlpkit.cli.output import open_output
+from nlpkit.cli.output import open_output, require_places
 from nlpkit.errors import SHOWN_PROBLEMS, Problem
 from nlpkit.registry import BUILT_IN
 
@@ -63,6 +63,7 @@ def run(words: Sequence[str]) -> int:
     add("--json", action="store_true", help="print the report as JSON")
     found = parser.parse(words)
     require_files(found.files)
+    require_places(found.errors)
     check_files = cast("Callable[..., Report]", by_task[found.task].resolve("checker"))
     report = check_files(found.files, strict=found.strict, encoder=found.encoder, misaligned=found.misaligned)
     errors, warnings = list(report.errors), list(report.warnings)

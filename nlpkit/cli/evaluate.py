@@ -6,15 +6,14 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from nlpkit.cli.folder import open_folder
+from nlpkit.cli.folder import load, open_folder
 from nlpkit.cli.options import Parser, add_prediction_options, prediction_settings, require_files
-from nlpkit.cli.output import open_output
+from nlpkit.cli.output import open_output, require_places
 from nlpkit.errors import ConfigError
 
 if TYPE_CHECKING:
-    from nlpkit.model import NlpkitModel
     from nlpkit.results import EvaluationReport
 
 
@@ -37,10 +36,9 @@ def run(words: Sequence[str]) -> int:
     if not spec.can_evaluate:
         raise ConfigError(f"the model {spec.name!r} cannot be evaluated")
     require_files(found.files)
+    require_places(found.report, found.errors)
 
-    import nlpkit
-
-    model = cast("NlpkitModel", nlpkit.load(folder, device=found.device))
+    model = load(folder, found.device)
     settings = prediction_settings(found)
     reports = []
     for file in found.files:

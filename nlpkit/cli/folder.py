@@ -1,14 +1,36 @@
-"""What ``predict``, ``evaluate`` and ``show`` know of a model folder before the model is loaded; no torch."""
+"""What ``predict``, ``evaluate`` and ``show`` know of a model: its folder, without torch, and what it can do."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from nlpkit.errors import ConfigError, ModelFormatError
 from nlpkit.folder import read_manifest, resolve_model_folder
 from nlpkit.registry import BUILT_IN, ModelSpec, get_spec
+
+if TYPE_CHECKING:
+    from nlpkit.results import EvaluationReport
+
+
+class Model(Protocol):
+    """The part of every model that the command line uses."""
+
+    def predict(self, inputs: Iterable[object], **settings: object) -> Iterator[object]:
+        """Results in the order of the inputs."""
+        ...
+
+    def evaluate(self, data: str, **settings: object) -> EvaluationReport:
+        """Scores on a file."""
+        ...
+
+
+def load(folder: Path, device: str) -> Model:
+    """Load the model; torch begins here."""
+    import nlpkit
+
+    return cast(Model, nlpkit.load(folder, device=device))
 
 
 def open_folder(name: str) -> tuple[Path, Mapping[str, object], ModelSpec]:

@@ -25,9 +25,8 @@ def open_output(path: str | None) -> Iterator[TextIO]:
     if path is None or path == "-":
         yield sys.stdout
         return
+    require_places(path)
     target = Path(os.path.realpath(path))
-    if target.is_dir():
-        raise IsADirectoryError(21, "is a folder; expected a file", path)
     if target.exists() and not target.is_file():
         with target.open("w", encoding="utf-8", newline="") as handle:
             yield handle
@@ -47,6 +46,18 @@ def open_output(path: str | None) -> Iterator[TextIO]:
         with suppress(OSError):
             os.unlink(name)
         raise
+
+
+def require_places(*paths: str | None) -> None:
+    """Refuse files that could not be written at the end, before anything slow begins; None and ``-`` are none."""
+    for path in paths:
+        if path is None or path == "-":
+            continue
+        target = Path(os.path.realpath(path))
+        if target.is_dir():
+            raise IsADirectoryError(21, "is a folder; expected a file", path)
+        if not target.parent.is_dir():
+            raise FileNotFoundError(2, "its folder does not exist", path)
 
 
 def flushed(items: Iterable[T], handle: TextIO) -> Iterator[T]:

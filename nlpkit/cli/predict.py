@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, TextIO, cast
+from typing import TextIO, cast
 
-from nlpkit.cli.folder import open_folder
+from nlpkit.cli.folder import load, open_folder
 from nlpkit.cli.inputs import STDIN, Inputs
 from nlpkit.cli.options import (
     Parser,
@@ -15,12 +15,9 @@ from nlpkit.cli.options import (
     prediction_settings,
     require_files,
 )
-from nlpkit.cli.output import flushed, is_terminal, open_output
+from nlpkit.cli.output import flushed, is_terminal, open_output, require_places
 from nlpkit.data.lines import suffix_of
 from nlpkit.errors import ConfigError
-
-if TYPE_CHECKING:
-    from nlpkit.model import NlpkitModel
 
 Writer = Callable[[Iterable[object], TextIO], None]
 
@@ -34,11 +31,10 @@ def run(words: Sequence[str]) -> int:
     write = _writer(cast("Mapping[str, Writer]", spec.resolve("writer")), found.format, found.output)
     inputs = Inputs(files, spec, found.input_format)
     require_files(files, stdin=True)
+    require_places(found.output)
     settings = prediction_settings(found)
 
-    import nlpkit
-
-    model = cast("NlpkitModel", nlpkit.load(folder, device=found.device))
+    model = load(folder, found.device)
     if STDIN in files and is_terminal(sys.stdin):
         print("nlpkit: type a text a line, end with Ctrl-D", file=sys.stderr)
     with open_output(found.output) as handle:

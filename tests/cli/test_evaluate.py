@@ -53,3 +53,12 @@ def test_a_page_for_each_of_several_files(nlpkit: Run, folder: Path, files: list
     assert not (tmp_path / "r.html").exists()
     lines = [json.loads(line) for line in mistakes.read_text(encoding="utf-8").splitlines()]
     assert lines == [{"data": str(file), "id": "é"} for file in files]
+
+
+@pytest.mark.parametrize("option", ["--report", "--errors"])
+def test_a_place_that_cannot_be_written_is_named_before_the_work(
+    nlpkit: Run, folder: Path, files: list[Path], tmp_path: Path, option: str
+) -> None:
+    done = nlpkit("evaluate", folder, files[0], option, tmp_path / "none" / "f")
+    assert (done.status, done.out) == (1, "")
+    assert str(tmp_path / "none" / "f") in done.err
