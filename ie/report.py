@@ -28,6 +28,7 @@ white-space:pre-wrap;overflow-wrap:anywhere}
 .chip q{quotes:none;color:var(--ink)} .chip small{font-weight:600;margin-inline-start:.45rem}
 .trigger{border-width:2px}
 .role{color:var(--soft);font-size:.85rem;margin:0 .3rem 0 .8rem}
+.arg{display:inline-flex;align-items:baseline;max-width:100%} .arg .role{flex:none;max-width:50%}
 .link{display:inline-flex;align-items:center;vertical-align:middle;font-size:.85rem;font-weight:600;margin:0 .35rem}
 .link svg{margin-left:-1px;flex:none}
 .none{color:var(--soft);font-style:italic}
@@ -190,7 +191,8 @@ def _event_row(record: IERecord, event: Event, colours: _Colours) -> str:
     for fragments in _whole_arguments(event):
         text = " … ".join(surface(record, a.start, a.end) for a in fragments)
         note = "; ".join(_note(record, a, a.role) for a in fragments)
-        parts.append(f'<span class="role">{escape(fragments[0].role)}</span>{chip(text, "", "var(--soft)", note=note)}')
+        role = f'<span class="role">{escape(fragments[0].role)}</span>'
+        parts.append(f'<span class="arg">{role}{chip(text, "", "var(--soft)", note=note)}</span>')
     return "".join(parts)
 
 

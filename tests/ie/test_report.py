@@ -118,11 +118,12 @@ def test_errors_page_draws_and_lists_each_error(read_page) -> None:
 
 
 def test_confusions_count_gold_against_predicted(read_page) -> None:
-    page = read_page(score_records(*evaluation(3)).to_html())
+    gold, found = evaluation(3)
+    page = read_page(score_records([*gold, gold[0]], [*found, gold[0]]).to_html())
     assert "Confusions: entity" in page.texts("h2")
     rows = page.texts("tr")
-    assert "Org030" in rows, "of three gold organisations three were predicted as places"
-    assert "Place003" in rows, "the gold places were not found"
+    assert "Org130" in rows, "of four gold organisations one was right and three were predicted as places"
+    assert "Place013" in rows, "of four gold places one was right and three were not found"
     assert "not in gold30" in rows
 
 

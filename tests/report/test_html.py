@@ -52,6 +52,7 @@ def test_escaped_text_is_read_back_as_it_was(text: str) -> None:
     keeps = not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff]", text)
     assert (unescape(safe) == text) is keeps
     safe.encode("utf-8")
+    assert "\r" not in safe, "browsers turn it into a line feed"
 
 
 @pytest.mark.parametrize("char", ["\x00", "\x1b", "\x7f", "\x85", "\ud800", "\uffff"])

@@ -82,6 +82,11 @@ def test_a_long_label_does_not_run_into_the_next_one() -> None:
     assert set(assign_lanes("Bo Al and many more words", [near, far]).values()) == {0}
 
 
+def test_marks_that_only_touch_share_a_line() -> None:
+    marks = [Mark(0, 8, "A", "a"), Mark(8, 16, "B", "b")]
+    assert set(assign_lanes("x" * 16, marks).values()) == {0}
+
+
 def test_lines_lie_inside_the_room_below_the_words(read_page) -> None:
     marks = [Mark(0, 20 - i, "L", f"c{i}") for i in range(5)]
     page = read_page(marked_text("x" * 30, marks))
