@@ -87,6 +87,7 @@ class RunCallback(pl.Callback):
         self.run.folder.write(
             trainer.save_checkpoint, phase=self.run.phase.name, epoch=self.run.state.n_epochs, step=trainer.global_step
         )
+        self._tick(is_training=False)  # or the writing would count as training
 
     def _tick(self, *, is_training: bool) -> None:
         """Adds the time since the last tick to the clocks of the run."""
@@ -117,6 +118,7 @@ class RunCallback(pl.Callback):
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """A new epoch; not called when an epoch goes on."""
+        self._tick(is_training=False)
         self.run.state.begin_epoch()
 
     def on_train_batch_start(

@@ -8,6 +8,7 @@ import math
 import os
 import random
 import signal
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -81,6 +82,38 @@ def test_gradient_is_the_mean_over_the_batches_of_its_own_group(tiny, accumulate
     assert task.sizes == expected * 2
     assert summary.steps == len(expected) * 2
     assert task.seen == summary.steps
+
+
+def test_time_for_checkpoints_and_evaluation_is_not_training_time(tiny, tmp_path, monkeypatch):
+    from nlpkit.training import callbacks
+    from nlpkit.training.checkpoint import FileCheckpointIO
+
+    now = 0
+    save = FileCheckpointIO.save_checkpoint
+
+    def slow_save(self, *args, **kwargs):
+        nonlocal now
+        now += 1000
+        save(self, *args, **kwargs)
+
+    class Slow(tiny.Task):
+        def dev_metrics(self):
+            nonlocal now
+            now += 100
+            return super().dev_metrics()
+
+        def loss(self, batch):
+            nonlocal now
+            now += 1
+            return super().loss(batch)
+
+    monkeypatch.setattr(FileCheckpointIO, "save_checkpoint", slow_save)
+    monkeypatch.setattr(callbacks, "time", SimpleNamespace(perf_counter=lambda: now))
+    summary = tiny.train(tmp_path / "run", task=Slow(), epochs=2, checkpoint_steps=2)
+    for row in summary.history:
+        assert row["records_per_second"] == pytest.approx(45 / 14, abs=0.01)
+        assert row["seconds"] == 14 + 100
+    assert summary.seconds == 2 * (14 + 100 + 4 * 1000)
 
 
 def test_clipping(tiny):
