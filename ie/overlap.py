@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -41,52 +41,51 @@ def resolve_overlap(
     if len(candidates) < 2 or (policy == "any" and multi_label):
         return sorted(candidates)
     ranked = sorted(candidates, key=lambda c: (-c.score, c.start - c.end, c.start, c.label))
-    conflict = conflicts(np.array([(c.start, c.end) for c in ranked]), policy, multi_label)
+    spans = np.array([(c.start, c.end) for c in ranked])
     blocked = np.zeros(len(ranked), dtype=bool)
     kept = []
     for i, candidate in enumerate(ranked):
         if not blocked[i]:
             kept.append(candidate)
-            blocked |= conflict[i]
+            blocked |= conflicts(spans[i], spans, policy, multi_label)
     return sorted(kept)
 
 
-def conflicts(spans: np.ndarray, policy: OverlapPolicy, multi_label: bool = True) -> np.ndarray:
-    """Which pairs of spans may not stand together.
+def conflicts(span: np.ndarray, others: np.ndarray, policy: OverlapPolicy, multi_label: bool = True) -> np.ndarray:
+    """Which other spans may not stand beside one.
 
     Args:
-        spans: Start and exclusive end. Shape: (n, 2)
+        span: Start and exclusive end. Shape: (2,)
+        others: Start and exclusive end. Shape: (n, 2)
         policy: See :func:`resolve_overlap`.
         multi_label: See :func:`resolve_overlap`.
 
     Returns:
-        Shape: (n, n)
+        Shape: (n,)
     """
-    start, end = spans[:, 0], spans[:, 1]
-    is_same = (start[:, None] == start) & (end[:, None] == end)
+    (start, end), starts, ends = span, others[:, 0], others[:, 1]
+    is_same = (start == starts) & (end == ends)
     if policy == "any":
         return is_same & (not multi_label)
-    overlap = (start[:, None] < end) & (start < end[:, None])
+    overlap = (start < ends) & (starts < end)
     if policy == "flat":
         return overlap
-    holds = (start[:, None] <= start) & (end <= end[:, None])
-    return (overlap & ~(holds | holds.T)) | (is_same & (not multi_label))
+    is_nested = ((start <= starts) & (ends <= end)) | ((starts <= start) & (end <= ends))
+    return (overlap & ~is_nested) | (is_same & (not multi_label))
 
 
-def tightest_policy(spans_per_record: Sequence[Sequence[tuple[int, int]]]) -> OverlapPolicy:
-    """The strictest policy under which all given spans may stand together; distinct spans only.
+def tightest_policy(spans_per_record: Iterable[Sequence[tuple[int, int]]]) -> OverlapPolicy:
+    """The strictest policy under which all given spans may stand together; a span given twice has two labels.
 
     >>> [tightest_policy([spans]) for spans in ([(0, 2), (2, 3)], [(0, 2), (1, 2)], [(0, 2), (1, 3)])]
     ['flat', 'nested', 'any']
     """
     tightest: OverlapPolicy = "flat"
     for spans in spans_per_record:
-        distinct = np.array(sorted(set(spans)))
-        if len(distinct) < 2:
-            continue
-        others = ~np.eye(len(distinct), dtype=bool)
-        if (conflicts(distinct, "nested") & others).any():
-            return "any"
-        if tightest == "flat" and (conflicts(distinct, "flat") & others).any():
-            tightest = "nested"
+        table = np.array(spans).reshape(-1, 2)
+        for k, span in enumerate(table[:-1]):
+            if conflicts(span, table[k + 1 :], "nested").any():
+                return "any"
+            if tightest == "flat" and conflicts(span, table[k + 1 :], "flat").any():
+                tightest = "nested"
     return tightest

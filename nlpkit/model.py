@@ -30,6 +30,8 @@ class NlpkitModel(ABC):
     """
 
     name: ClassVar[str]
+    parts: ClassVar[Mapping[str, str]]
+    """What a saved model has beside its manifest: the name of each part, and its file or folder."""
 
     @property
     @abstractmethod
@@ -49,8 +51,8 @@ class NlpkitModel(ABC):
         """What the model needs beside its weights, as plain JSON values: config, labels, thresholds, dev scores."""
 
     @abstractmethod
-    def _write_parts(self, folder: Path) -> dict[str, str]:
-        """Write the weights into ``folder``; returns what each part is called there."""
+    def _write_parts(self, folder: Path) -> None:
+        """Write exactly the :attr:`parts` into ``folder``."""
 
     @classmethod
     @abstractmethod
@@ -64,14 +66,14 @@ class NlpkitModel(ABC):
 
         Raises:
             NotFittedError: There is nothing to save yet.
-            ModelFormatError: The folder exists and holds something else.
+            ConfigError: The folder holds something else than a model.
+            NlpkitError: The disk is full, or may not be written.
         """
         from nlpkit.folder import write_model_folder
 
         self._require_fitted("save")
-        write_model_folder(
-            folder, {"model": self.name, **self._manifest(), "versions": library_versions()}, self._write_parts
-        )
+        manifest = {"model": self.name, **self._manifest(), "versions": library_versions(), "parts": dict(self.parts)}
+        write_model_folder(folder, manifest, self._write_parts)
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> NlpkitModel:
@@ -113,10 +115,14 @@ def load(name_or_folder: str | Path, device: str = "auto") -> NlpkitModel:
     except ConfigError as error:
         raise ModelFormatError(f"{folder}: {error}") from error
     parts = {part: folder / place for part, place in manifest["parts"].items()}
+    chosen = choose_device(device)
     try:
-        return api._from_parts(manifest, parts, choose_device(device))  # type: ignore[attr-defined,no-any-return]
-    except (KeyError, TypeError) as error:
-        raise ModelFormatError(f"{folder / 'nlpkit.json'}: the entry {error} is missing or of a wrong kind") from error
+        return api._from_parts(manifest, parts, chosen)  # type: ignore[attr-defined,no-any-return]
+    except (ConfigError, KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+        what = f"the entry {error} is missing" if isinstance(error, KeyError) else error
+        raise ModelFormatError(
+            f"{folder / 'nlpkit.json'}: {what}; the model was written by another version, or changed by hand"
+        ) from error
 
 
 def choose_device(name: str) -> torch.device:
