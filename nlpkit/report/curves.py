@@ -38,8 +38,8 @@ def line_chart(title: str, series: Mapping[str, Points], *, x_label: str, is_sha
         x_label: What x counts.
         is_share: Values are fractions of 1; the axis shows percent.
 
-    >>> line_chart("Loss", {"train_loss": [(1, 2.0), (2, 1.0)]}, x_label="epoch").count("<path")
-    1
+    >>> line_chart("Loss", {"train_loss": [(1, 2.0), (2, 1.0)]}, x_label="epoch").count("<circle")
+    2
     """
     series = {name: _thin([p for p in points if all(map(math.isfinite, p))]) for name, points in series.items()}
     series = {name: points for name, points in series.items() if points}

@@ -62,7 +62,7 @@ class Mark:
 def marked_text(text: str, marks: Iterable[Mark]) -> str:
     """The text with its marks as a paragraph of HTML, to be styled by ``STYLE``.
 
-    >>> marked_text("Hi <Bo>", [Mark(4, 6, "Person", "red")]).count("Person")
+    >>> marked_text("Hi <Bo>", [Mark(4, 6, "Person", "red")]).count('data-l="Person"')
     1
     """
     marks = sorted({m for m in marks if 0 <= m.start < m.end <= len(text)}, key=_order)
