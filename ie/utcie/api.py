@@ -50,6 +50,7 @@ class UTCIE(NlpkitModel):
     """
 
     name: ClassVar[str] = "utcie"
+    parts: ClassVar[Mapping[str, str]] = {"encoder": "encoder", "head": "head.safetensors"}
 
     def __init__(self, config: UTCIEConfig | None = None) -> None:
         self.config = config or UTCIEConfig()
@@ -259,14 +260,13 @@ class UTCIE(NlpkitModel):
             "training_data": [dict(source) for source in self.training_data],
         }
 
-    def _write_parts(self, folder: Path) -> dict[str, str]:
+    def _write_parts(self, folder: Path) -> None:
         from safetensors.torch import save_file
 
         encoder, network = self.modules
-        encoder.save(folder / "encoder")
+        encoder.save(folder / self.parts["encoder"])
         tensors = {name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()}
-        save_file(tensors, folder / "head.safetensors")
-        return {"encoder": "encoder", "head": "head.safetensors"}
+        save_file(tensors, folder / self.parts["head"])
 
     @classmethod
     def _from_parts(cls, manifest: Mapping[str, Any], parts: Mapping[str, Path], device: torch.device) -> UTCIE:
@@ -275,7 +275,7 @@ class UTCIE(NlpkitModel):
         config = from_dict(UTCIEConfig, manifest["config"])
         model = cls(config)
         encoder = TextEncoder.from_folder(parts["encoder"], config.encoder)
-        layout = LabelLayout(IESchema.from_dict(manifest["schema"]))
+        layout = LabelLayout(IESchema.from_dict(manifest["schema"]), config.model.split_links)
         network = UTCIENetwork(config.model, encoder.dim, layout.n_labels)
         network.load_state_dict(load_file(parts["head"]))
         model._install(encoder, network, layout)

@@ -38,6 +38,9 @@ class UTCIEModelConfig:
     link_loss: Literal["adaptive", "bce"] = "adaptive"
     """Loss of relations and roles: adaptive threshold, or binary cross-entropy."""
 
+    split_links: bool = True
+    """Give the start-start and the end-end cells of a link channels of their own; in the paper they share one."""
+
     empty_link_weight: float = 1.0
     """Weight of the link loss on word pairs that are no border pair of two gold spans."""
 

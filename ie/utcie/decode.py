@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from nlpkit.ie.overlap import Candidate, OverlapPolicy
-from nlpkit.ie.utcie.labels import LabelLayout
+from nlpkit.ie.utcie.labels import LabelLayout, LinkChannels
 from nlpkit.text.windows import owner
 
 CANDIDATES_PER_WORD = 2
@@ -131,37 +131,34 @@ def _span_candidates(
 
 
 def _add_links(logits: Tensor, windows: list[Candidates], layout: LabelLayout, settings: DecodeSettings) -> None:
-    symmetric = np.array([name in layout.schema.symmetric for name in layout.relation_names], dtype=bool)
-    if layout.n_relation:
+    if layout.relations.n_types:
+        symmetric = np.array([name in layout.schema.symmetric for name in layout.relation_names], dtype=bool)
         spans = [_positions(w.entities) for w in windows]
-        threshold = layout.relation_threshold if settings.adaptive else None
         limits = settings.vector(layout.relation_names)
-        for b, link in _links(logits, spans, spans, layout.relation, threshold, symmetric, limits):
+        for b, link in _links(logits, spans, spans, layout.relations, settings.adaptive, symmetric, limits):
             if link.first != link.second:
                 windows[b].relations.append(link)
-    if layout.n_role:
-        triggers = [_positions(w.triggers) for w in windows]
-        arguments = [_positions(w.arguments) for w in windows]
-        threshold = layout.role_threshold if settings.adaptive else None
-        n_roles = len(layout.schema.roles)
-        limits = settings.vector(layout.schema.roles)
-        part = slice(layout.role.start, layout.role.start + n_roles)
-        for b, link in _links(logits, triggers, arguments, part, threshold, np.ones(n_roles, dtype=bool), limits):
+    if not layout.roles.n_types:
+        return
+    triggers = [_positions(w.triggers) for w in windows]
+    arguments = [_positions(w.arguments) for w in windows]
+    mirrored = np.ones(layout.roles.n_types, dtype=bool)
+    limits = settings.vector((*layout.schema.roles, "")[: layout.roles.n_types])
+    for b, link in _links(logits, triggers, arguments, layout.roles, settings.adaptive, mirrored, limits):
+        if link.label != layout.same_mention:
             windows[b].roles.append(link)
-        if layout.same_mention is not None:
-            part = slice(layout.role.stop - 1, layout.role.stop)
-            limits = np.array([settings.threshold], dtype=np.float32)
-            for b, link in _links(logits, arguments, arguments, part, threshold, np.ones(1, dtype=bool), limits):
-                if link.first < link.second:
-                    windows[b].same.append(link)
+    if layout.same_mention is not None:
+        for b, link in _links(logits, arguments, arguments, layout.roles, settings.adaptive, mirrored, limits):
+            if link.label == layout.same_mention and link.first < link.second:
+                windows[b].same.append(link)
 
 
 def _links(
     logits: Tensor,
     firsts: Sequence[np.ndarray],
     seconds: Sequence[np.ndarray],
-    part: slice,
-    threshold: int | None,
+    channels: LinkChannels,
+    is_adaptive: bool,
     mirrored: np.ndarray,
     limits: np.ndarray,
 ) -> list[tuple[int, Link]]:
@@ -177,9 +174,10 @@ def _links(
     pair, window = np.concatenate(pairs), np.concatenate(batch)
     index = torch.from_numpy(np.column_stack([window, pair])).to(logits.device)
     row, s1, e1, s2, e2 = index.unbind(1)
+    threshold = channels.threshold if is_adaptive else None
     scores = torch.minimum(
-        _margins(logits, row, s1, s2, part, threshold, mirrored),
-        _margins(logits, row, e1 - 1, e2 - 1, part, threshold, mirrored),
+        _margins(logits, row, s1, s2, channels.start, threshold, mirrored),
+        _margins(logits, row, e1 - 1, e2 - 1, channels.end, threshold, mirrored),
     )
     probabilities = torch.sigmoid(scores).cpu().numpy()
     passed, label = np.nonzero(probabilities >= limits)
@@ -200,6 +198,8 @@ def _links(
 def _margins(
     logits: Tensor, b: Tensor, i: Tensor, j: Tensor, part: slice, threshold: int | None, mirrored: np.ndarray
 ) -> Tensor:
+    """How far each type is above its threshold at some cells; mirrored types take the mean of both orders."""
+
     def margin(first: Tensor, second: Tensor) -> Tensor:
         cells = logits[b, first, second]
         return cells[:, part] if threshold is None else cells[:, part] - cells[:, threshold, None]

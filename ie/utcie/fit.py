@@ -17,12 +17,14 @@ from nlpkit.ie.metrics import IEScorer
 from nlpkit.ie.overlap import tightest_policy
 from nlpkit.ie.schema import IESchema
 from nlpkit.ie.training_data import Records, TrainingData, load_training_data
+from nlpkit.ie.types import Trigger
 from nlpkit.ie.utcie.data import Example, WindowBatch, collate, prepare, window_length, window_list
 from nlpkit.ie.utcie.decode import Candidates
 from nlpkit.ie.utcie.labels import LabelLayout
 from nlpkit.ie.utcie.model import UTCIENetwork
 from nlpkit.ie.utcie.predict import add_candidates, pair_cost, results
 from nlpkit.ie.utcie.task import UTCIETask
+from nlpkit.ie.words import WordView
 from nlpkit.seed import derive_seed, preserved_rng, seed_everything
 from nlpkit.training import Phase, PhaseData, TrainSummary, train
 from nlpkit.training.run import finish_run, write_settings
@@ -61,7 +63,7 @@ def fit(
         dev_share=config.trainer.dev_share,
         seed=config.seed,
     )
-    layout = LabelLayout(data.schema)
+    layout = LabelLayout(data.schema, config.model.split_links)
     with preserved_rng():
         seed_everything(derive_seed(config.seed, "init"))
         encoder = TextEncoder.from_config(config.encoder)
@@ -115,14 +117,11 @@ def output_bias(layout: LabelLayout, link_loss: str) -> Tensor:
     """Initial bias of each output channel. Shape: (K,)"""
     bias = torch.zeros(layout.n_labels)
     bias[: layout.n_span] = SPAN_BIAS
-    for size, threshold, part in (
-        (layout.n_relation, layout.relation_threshold, layout.relation),
-        (layout.n_role, layout.role_threshold, layout.role),
-    ):
-        if size and link_loss == "adaptive":
-            bias[threshold] = THRESHOLD_BIAS
-        elif size:
-            bias[part] = SPAN_BIAS
+    for channels in (layout.relations, layout.roles):
+        if channels.n_types and link_loss == "adaptive":
+            bias[channels.threshold] = THRESHOLD_BIAS
+        elif channels.n_types:
+            bias[channels.types] = SPAN_BIAS
     return bias
 
 
@@ -148,13 +147,20 @@ def _resolve_policies(model: Any, examples: Sequence[Example]) -> Any:
     views = [example.view for example in examples]
     spans = {
         "entity_overlap": [[(s, e) for s, e, _ in view.entities or ()] for view in views],
-        "trigger_overlap": [[(e.trigger.start, e.trigger.end) for e in view.events or ()] for view in views],
+        "trigger_overlap": [
+            [(s, e) for s, e, _ in {(t.start, t.end, t.type) for t in _triggers(view)}] for view in views
+        ],
+        # arguments have no type of their own: the same span twice is one span
         "argument_overlap": [
-            [(a.start, a.end) for event in view.events or () for a in event.arguments] for view in views
+            list({(a.start, a.end) for event in view.events or () for a in event.arguments}) for view in views
         ],
     }
     found = {name: tightest_policy(lists) for name, lists in spans.items() if getattr(model, name) == "auto"}
     return replace(model, **found)
+
+
+def _triggers(view: WordView) -> list[Trigger]:
+    return [event.trigger for event in view.events or ()]
 
 
 def _training_notes(examples: Sequence[Example]) -> tuple[str, ...]:

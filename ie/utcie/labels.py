@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 from nlpkit.ie.schema import IESchema
 from nlpkit.ie.words import WordView
@@ -10,31 +12,60 @@ from nlpkit.ie.words import WordView
 GROUPS = ("entities", "relations", "events")
 
 
+class LinkChannels(NamedTuple):
+    """The channels of relations or roles: one threshold, then the types.
+
+    Attributes:
+        n_types: Number of link types.
+        threshold: The threshold channel; it comes right before the types.
+        start: Channels of the start-start cells.
+        end: Channels of the end-end cells; the same ones if links are not split.
+    """
+
+    n_types: int
+    threshold: int
+    start: slice
+    end: slice
+
+    @property
+    def types(self) -> slice:
+        """All channels but the threshold."""
+        return slice(self.start.start, self.end.stop)
+
+    @classmethod
+    def make(cls, first: int, n_types: int, is_split: bool) -> LinkChannels:
+        """Channels from number ``first`` on; none at all without types."""
+        types = first + int(n_types > 0)
+        start = slice(types, types + n_types)
+        return cls(n_types, first, start, slice(start.stop, start.stop + n_types) if is_split else start)
+
+
 @dataclass(frozen=True)
 class LabelLayout:
     """The channels.
 
     Their order: entity types | argument | trigger types | relation threshold, relation types | role threshold, roles.
-    The argument channel is untyped: the link decides the role. If arguments may be discontinuous, the last role channel
-    joins two fragments of one mention. Spans and *mirrored* links are set, and read, in both orders of the two words.
+    The argument channel is untyped: the link decides the role. If arguments may be discontinuous, the last role joins
+    two fragments of one mention. Spans and *mirrored* links are set, and read, in both orders of the two words.
+
+    Attributes:
+        schema: The labels.
+        split_links: Start-start and end-end cells have channels of their own. In the paper they share one, which cannot
+            tell them apart where both spans are single words.
     """
 
     schema: IESchema
-    n_entity: int = field(init=False)
-    n_trigger: int = field(init=False)
-    n_relation: int = field(init=False)
-    n_role: int = field(init=False)
+    split_links: bool = True
 
-    def __post_init__(self) -> None:
-        schema = self.schema
-        sizes = {
-            "n_entity": len(schema.entity_types or ()),
-            "n_trigger": len(schema.trigger_types),
-            "n_relation": len(schema.relation_types or ()),
-            "n_role": len(schema.roles) + (1 if schema.discontinuous and schema.roles else 0),
-        }
-        for name, size in sizes.items():
-            object.__setattr__(self, name, size)
+    @property
+    def n_entity(self) -> int:
+        """Number of entity types."""
+        return len(self.schema.entity_types or ())
+
+    @property
+    def n_trigger(self) -> int:
+        """Number of event types."""
+        return len(self.schema.trigger_types)
 
     @property
     def has_events(self) -> bool:
@@ -61,37 +92,27 @@ class LabelLayout:
         """Number of span channels; they come first."""
         return self.trigger.stop
 
-    @property
-    def relation_threshold(self) -> int:
-        """The threshold channel of the relations."""
-        return self.n_span
-
-    @property
-    def relation(self) -> slice:
+    @cached_property
+    def relations(self) -> LinkChannels:
         """Relation channels."""
-        start = self.n_span + int(self.n_relation > 0)
-        return slice(start, start + self.n_relation)
+        return LinkChannels.make(self.n_span, len(self.relation_names), self.split_links)
 
-    @property
-    def role_threshold(self) -> int:
-        """The threshold channel of the roles."""
-        return self.relation.stop
-
-    @property
-    def role(self) -> slice:
-        """Role channels, the one that joins fragments included."""
-        start = self.relation.stop + int(self.n_role > 0)
-        return slice(start, start + self.n_role)
+    @cached_property
+    def roles(self) -> LinkChannels:
+        """Role channels, those that join fragments included."""
+        n_roles = len(self.schema.roles)
+        joins = int(self.schema.discontinuous and n_roles > 0)
+        return LinkChannels.make(self.relations.end.stop, n_roles + joins, self.split_links)
 
     @property
     def n_labels(self) -> int:
         """Number of all channels K."""
-        return self.role.stop
+        return self.roles.end.stop
 
     @property
     def same_mention(self) -> int | None:
-        """Position, among the role channels, of the one that joins fragments."""
-        return self.n_role - 1 if self.n_role > len(self.schema.roles) else None
+        """Position, among the role types, of the one that joins fragments."""
+        return self.roles.n_types - 1 if self.roles.n_types > len(self.schema.roles) else None
 
     @property
     def span_names(self) -> tuple[str, ...]:
@@ -111,11 +132,13 @@ class LabelLayout:
         names = [f"entity {t}" for t in schema.entity_types or ()]
         if self.has_events:
             names += ["argument", *(f"trigger {t}" for t in schema.trigger_types)]
-        if self.n_relation:
-            names += ["relation threshold", *(f"relation {t}" for t in self.relation_names)]
-        if self.n_role:
-            names += ["role threshold", *(f"role {t}" for t in schema.roles)]
-            names += [] if self.same_mention is None else ["same mention"]
+        for kind, channels, labels in (
+            ("relation", self.relations, self.relation_names),
+            ("role", self.roles, (*schema.roles, "same mention")[: self.roles.n_types]),
+        ):
+            if labels:
+                ends = ("start", "end") if self.split_links else ("pair",)
+                names += [f"{kind} threshold", *(f"{kind} {end} {label}" for end in ends for label in labels)]
         return tuple(names)
 
 
@@ -125,8 +148,8 @@ class GoldCells:
 
     Attributes:
         spans: (first word, second word, channel), both orders.
-        relations: (first word, second word, position among the relation channels).
-        roles: (first word, second word, position among the role channels).
+        relations: (first word, second word, position among the relation channels, the threshold not counted).
+        roles: The same for roles.
         borders: (first word, second word): start-start and end-end pairs of two different gold spans.
         groups: Whether entities, relations and events are annotated.
     """
@@ -164,20 +187,26 @@ def gold_cells(view: WordView, layout: LabelLayout, start: int = 0, stop: int | 
             positions.add((s, e))
 
     def add_link(
-        cells: set[tuple[int, int, int]], a: tuple[int, int], b: tuple[int, int], label: int, mirrored: bool
+        cells: set[tuple[int, int, int]],
+        channels: LinkChannels,
+        a: tuple[int, int],
+        b: tuple[int, int],
+        label: int,
+        mirrored: bool,
     ) -> None:
         if inside(*a) and inside(*b):
-            pairs = {(a[0] - start, b[0] - start), (a[1] - 1 - start, b[1] - 1 - start)}
-            cells.update((i, j, label) for i, j in pairs)
+            at_end = label + channels.end.start - channels.start.start
+            pairs = [(a[0] - start, b[0] - start, label), (a[1] - 1 - start, b[1] - 1 - start, at_end)]
+            cells.update(pairs)
             if mirrored:
-                cells.update((j, i, label) for i, j in pairs)
+                cells.update((j, i, k) for i, j, k in pairs)
 
     for s, e, label in view.entities or ():
         add_span(s, e, span_channel.get(("entity", label)))
     for head, tail, label in view.relations or ():
         if label in relation_index and view.entities is not None:
             a, b = view.entities[head][:2], view.entities[tail][:2]
-            add_link(relations, a, b, relation_index[label], label in layout.schema.symmetric)
+            add_link(relations, layout.relations, a, b, relation_index[label], label in layout.schema.symmetric)
     for event in view.events or ():
         trigger = (event.trigger.start, event.trigger.end)
         if ("trigger", event.trigger.type) not in span_channel:
@@ -189,14 +218,14 @@ def gold_cells(view: WordView, layout: LabelLayout, start: int = 0, stop: int | 
             if argument.role not in role_index:
                 continue
             add_span(*span, layout.argument.start)
-            add_link(roles, trigger, span, role_index[argument.role], True)
+            add_link(roles, layout.roles, trigger, span, role_index[argument.role], True)
             if argument.group is not None:
                 fragments.setdefault(argument.group, []).append(span)
         if layout.same_mention is not None:
             for members in fragments.values():
                 for k, a in enumerate(members):
                     for b in members[k + 1 :]:
-                        add_link(roles, a, b, layout.same_mention, True)
+                        add_link(roles, layout.roles, a, b, layout.same_mention, True)
     ordered = sorted(positions)
     borders = {(x, y) for a in ordered for b in ordered if a != b for x, y in zip(a, b, strict=True)}
     groups = (view.entities is not None, view.relations is not None, view.events is not None)

@@ -103,17 +103,18 @@ def utcie_loss(logits: Tensor, batch: WindowBatch, layout: LabelLayout, config: 
         parts["spans"] = _reduce(cells * mask, batch.spans, mask, config)
     weight = torch.full_like(mask, config.empty_link_weight)
     weight[batch.borders.unbind(1)] = 1.0
-    links: list[tuple[str, int, int, slice, Tensor, int]] = []
-    if layout.n_relation:
-        links.append(("relations", 1, layout.relation_threshold, layout.relation, batch.relations, layout.n_relation))
-    if layout.n_role:
-        links.append(("roles", 2, layout.role_threshold, layout.role, batch.roles, layout.n_role))
-    for name, k, threshold, part, gold, size in links:
-        labels = _dense(gold, logits, size)
+    for name, k, channels, gold in (
+        ("relations", 1, layout.relations, batch.relations),
+        ("roles", 2, layout.roles, batch.roles),
+    ):
+        if not channels.n_types:
+            continue
+        scores = logits[..., channels.types]
+        labels = _dense(gold, logits, scores.shape[-1])
         if config.link_loss == "adaptive":
-            cells = adaptive_threshold_loss(logits[..., threshold], logits[..., part], labels)
+            cells = adaptive_threshold_loss(logits[..., channels.threshold], scores, labels)
         else:
-            cells = span_loss(logits[..., part], labels)
+            cells = span_loss(scores, labels)
         parts[name] = _reduce(cells * weight * mask * groups[:, k, None, None], gold, mask, config)
     total = logits.sum() * 0.0
     for value in parts.values():
