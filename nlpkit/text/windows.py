@@ -44,7 +44,9 @@ def plan_windows(
             break
         # Where the pieces are the limit, windows may be shorter than the overlap; half a window is then enough.
         shared = overlap if end - start == max_words else min(overlap, (end - start) // 2)
-        end = _sentence_end(words, start, end, shared)
+        # The next window must start later than this one, and this one end later than the one before.
+        lowest = max(start + shared, windows[-1][1] if windows else 0) + 1
+        end = _sentence_end(words, start, end, lowest)
         windows.append((start, end))
         start = max(start + 1, end - shared)
         while start < end and total[end + 1] - total[start] > max_pieces:
@@ -74,10 +76,9 @@ def owner(windows: Sequence[tuple[int, int]], start: int, end: int) -> int | Non
     return best
 
 
-def _sentence_end(words: Sequence[str], start: int, end: int, shared: int) -> int:
-    """The last end of a sentence in the last quarter before ``end``, else ``end``; the next window must start later."""
-    first = max(end - (end - start) // 4, start + shared + 1)
-    for place in range(end, first - 1, -1):
+def _sentence_end(words: Sequence[str], start: int, end: int, lowest: int) -> int:
+    """The last end of a sentence in the last quarter before ``end``, from ``lowest`` on; else ``end``."""
+    for place in range(end, max(end - (end - start) // 4, lowest) - 1, -1):
         last = place - 1
         while last > start and words[last] in CLOSERS:
             last -= 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nlpkit.text.windows import owner, plan_windows
@@ -19,7 +19,8 @@ def plans(draw: st.DrawFn) -> tuple[list[int], list[str], int, int, int]:
     return n_pieces, words, max_words, draw(st.integers(0, max_words - 1)), draw(st.integers(1, 25))
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=1000, deadline=None)
+@example(([1, 1, 1, 1, 1, 1, 1, 2], ["a"] * 5 + [".", "a", "a"], 5, 3, 5))  # a sentence that two windows could end with
 @given(plans())
 def test_windows_cover_all_within_the_limits_and_share_what_they_can(
     plan: tuple[list[int], list[str], int, int, int],
