@@ -74,7 +74,7 @@ def load_training_data(
     notes = []
     if not train_records:
         raise DataError(f"{describe(train)}: there is no record in it; give a file with one record a line")
-    if dev is None and dev_share:
+    if dev is None and dev_share and len(train_records) > 1:
         train_records, dev_records = _hold_out(train_records, dev_share, seed)
         notes.append(
             f"no dev data given: {len(dev_records)} of {len(train_records) + len(dev_records)} training records "

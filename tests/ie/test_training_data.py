@@ -1,0 +1,217 @@
+"""Training data: what is refused, what is noted, and that labels come from the training records alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nlpkit.errors import DataError
+from nlpkit.ie.schema import IESchema, RelationType
+from nlpkit.ie.training_data import describe, load_training_data, read_or_check
+from nlpkit.ie.types import Entity, IERecord
+
+
+def line(text: str, *entities: tuple[int, int, str], **more: Any) -> dict[str, Any]:
+    return {"text": text, "entities": [{"start": s, "end": e, "type": t} for s, e, t in entities], **more}
+
+
+TRAIN = [line(f"Person{k} left", (0, 7, "Person")) for k in range(10)]
+DEV = [line("Ada stayed", (0, 3, "Place"))]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., Path]:
+    def to_file(name: str, records: list[Any]) -> Path:
+        path = tmp_path / name
+        path.write_text("".join(json.dumps(r) + "\n" for r in records), encoding="utf-8")
+        return path
+
+    return to_file
+
+
+def test_files_records_dicts_and_generators_give_the_same(write):
+    file = write("train.jsonl", TRAIN)
+    dev = write("dev.jsonl", DEV)
+    made = [IERecord(text=r["text"], entities=tuple(Entity(**e) for e in r["entities"])) for r in TRAIN]
+    for train in (file, str(file), [file], TRAIN, made, (r for r in TRAIN)):
+        data = load_training_data(train, dev)
+        assert data.train == made
+        assert [r.text for r in data.dev] == ["Ada stayed"]
+
+
+def test_several_files_are_read_in_their_order(write):
+    first, second = write("a.jsonl", TRAIN[:3]), write("b.jsonl", TRAIN[3:5])
+    data = load_training_data([second, first], DEV)
+    assert [r.text for r in data.train] == [TRAIN[k]["text"] for k in (3, 4, 0, 1, 2)]
+
+
+def test_labels_of_dev_are_not_learned(write):
+    assert load_training_data(TRAIN, DEV).schema.entity_types == ("Person",)
+
+
+def test_labels_of_held_out_records_are_not_learned():
+    rare = [line("x y", (0, 1, f"T{k}")) for k in range(10)]
+    data = load_training_data(rare, None, dev_share=0.3)
+    assert len(data.dev) == 3
+    assert set(data.schema.entity_types or ()) == {e.type for r in data.train for e in r.entities or ()}
+    assert not {e.type for r in data.dev for e in r.entities or ()} & set(data.schema.entity_types or ())
+
+
+def test_all_faults_of_train_and_dev_are_named_at_once(write):
+    train = write("train.jsonl", [*TRAIN, line("Bo", (0, 9, "Person")), line("Al", (2, 1, "Person"))])
+    dev = write("dev.jsonl", [line("Bosnia", (0, 2, "Place"))])
+    with pytest.raises(DataError) as raised:
+        load_training_data(train, dev)
+    places = [(Path(p.file or "").name, p.line) for p in raised.value.problems]
+    assert places == [("train.jsonl", 11), ("train.jsonl", 12), ("dev.jsonl", 1)]
+
+
+def test_a_cut_word_is_left_to_the_word_view_when_the_user_says_so(write):
+    train = write("train.jsonl", [*TRAIN, line("Bosnia", (0, 2, "Place"))])
+    for policy in ("widen", "skip"):
+        assert len(load_training_data(train, DEV, misaligned=policy).train) == 11
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", "\ufeff"])
+def test_an_empty_training_file_is_refused_by_name(tmp_path, content):
+    file = tmp_path / "nothing.jsonl"
+    file.write_text(content, encoding="utf-8")
+    for dev in (DEV, None):
+        with pytest.raises(DataError, match=r"nothing\.jsonl.*no record"):
+            load_training_data(file, dev)
+
+
+@pytest.mark.parametrize("dev", [None, DEV])
+def test_no_records_at_all_are_refused(dev):
+    with pytest.raises(DataError, match="no record"):
+        load_training_data([], dev)
+
+
+def test_an_empty_dev_file_is_refused_by_name(write):
+    with pytest.raises(DataError, match=r"dev\.jsonl.*no dev record"):
+        load_training_data(TRAIN, write("dev.jsonl", []))
+
+
+@pytest.mark.parametrize("records", [[{"text": "Bo left"}], [line("Bo left")], [{**line("Bo left"), "relations": []}]])
+def test_data_without_any_label_is_refused(records):
+    with pytest.raises(DataError, match="nothing can be learned"):
+        load_training_data(records, DEV)
+
+
+def test_a_given_schema_makes_records_without_labels_usable():
+    schema = IESchema(entity_types=("Person",))
+    assert load_training_data([line("Bo left")], DEV, schema=schema).schema is schema
+
+
+def test_a_schema_without_labels_is_refused():
+    with pytest.raises(DataError, match="nothing can be learned"):
+        load_training_data([line("Bo left")], DEV, schema=IESchema(entity_types=()))
+
+
+def test_the_held_out_share_is_seeded_said_and_a_partition():
+    data = load_training_data(TRAIN, None, dev_share=0.2, seed=3)
+    again = load_training_data(TRAIN, None, dev_share=0.2, seed=3)
+    assert (data.train, data.dev) == (again.train, again.dev)
+    assert len(data.dev) == 2
+    assert sorted(r.text or "" for r in data.train + data.dev) == sorted(r["text"] for r in TRAIN)
+    assert [r.text for r in data.train] == [r["text"] for r in TRAIN if r["text"] in {t.text for t in data.train}]
+    assert any("2 of 10 training records (20%) are held out" in note for note in data.notes)
+    choices = {tuple(r.text for r in load_training_data(TRAIN, None, dev_share=0.2, seed=s).dev) for s in range(8)}
+    assert len(choices) > 1
+
+
+def test_no_share_holds_out_nothing():
+    data = load_training_data(TRAIN, None, dev_share=0.0)
+    assert (len(data.train), data.dev, data.notes) == (10, [], ())
+
+
+def test_a_single_record_is_never_held_out():
+    data = load_training_data(TRAIN[:1], None)
+    assert (len(data.train), data.dev) == (1, [])
+    assert not any("0 of" in note for note in data.notes)
+
+
+def test_dev_equal_to_train_is_a_warning():
+    (note,) = load_training_data(TRAIN, TRAIN).notes
+    assert note.startswith("warning")
+    assert "every dev text" in note
+
+
+def test_some_shared_texts_are_counted_whatever_their_labels():
+    shared = [line(TRAIN[0]["text"]), *DEV]
+    (note,) = load_training_data(TRAIN, shared).notes
+    assert "1 of 2 dev texts" in note
+
+
+def test_the_same_words_as_text_and_as_tokens_are_different_texts():
+    tokens = [{"tokens": TRAIN[0]["text"].split(), "entities": []}]
+    assert load_training_data(TRAIN, tokens).notes == ()
+
+
+def test_limit_is_of_the_training_records_only(write):
+    data = load_training_data(write("train.jsonl", TRAIN), TRAIN[5:], limit=4)
+    assert (len(data.train), len(data.dev)) == (4, 5)
+    assert len(load_training_data(TRAIN, DEV, limit=4).train) == 4
+
+
+def test_labels_that_the_schema_lacks_are_listed():
+    record = {
+        **line("Bo left Acme", (0, 2, "Person"), (8, 12, "Firm")),
+        "relations": [{"head": 0, "tail": 1, "type": "works_for"}],
+        "events": [
+            {
+                "trigger": {"start": 3, "end": 7, "type": "Exit"},
+                "arguments": [{"start": 0, "end": 2, "role": "who"}],
+            }
+        ],
+    }
+    schema = IESchema(entity_types=("Person",), relation_types=(), event_types={"Entry": ()})
+    notes = load_training_data([record], DEV, schema=schema).notes
+    for missing in ("entity types", "relation types", "event types", "roles"):
+        assert any(missing in note for note in notes), missing
+    assert any("Firm" in note and "Person" not in note for note in notes)
+
+
+def test_a_schema_file_is_read_and_a_wrong_one_is_named(write, tmp_path):
+    file = tmp_path / "labels.json"
+    file.write_text(json.dumps({"entity_types": ["Person", "Extra"]}), encoding="utf-8")
+    assert load_training_data(TRAIN, DEV, schema=file).schema.entity_types == ("Person", "Extra")
+    file.write_text("[1]", encoding="utf-8")
+    with pytest.raises(DataError, match=r"labels\.json"):
+        load_training_data(TRAIN, DEV, schema=file)
+
+
+def test_symmetric_types_are_marked_and_misspelled_ones_said():
+    record = {**line("Bo Al", (0, 2, "P"), (3, 5, "P")), "relations": [{"head": 0, "tail": 1, "type": "spouse"}]}
+    data = load_training_data([record], DEV, symmetric=["spouse", "spuose"])
+    assert data.schema.relation_types == (RelationType(name="spouse", symmetric=True, signatures=(("P", "P"),)),)
+    assert any("'spuose'" in note for note in data.notes)
+    assert not any("'spouse'" in note for note in data.notes)
+
+
+def test_provenance_has_the_file_name_its_hash_and_no_folder(write, tmp_path):
+    file = write("train.jsonl", TRAIN)
+    (source,) = load_training_data(file, DEV).sources
+    assert source["file"] == "train.jsonl"
+    assert source["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
+    assert str(tmp_path) not in json.dumps(load_training_data(file, DEV).sources)
+    assert load_training_data(TRAIN, DEV).sources == ({"file": None, "records": 10},)
+
+
+def test_read_or_check_takes_what_fit_takes(write):
+    file = write("a.jsonl", TRAIN)
+    texts = [r["text"] for r in TRAIN]
+    for data in (file, [file], TRAIN, iter(TRAIN)):
+        assert [r.text for r in read_or_check(data)] == texts
+    assert list(read_or_check([])) == []
+
+
+def test_describe_names_files_only(write):
+    assert describe("a/b.jsonl") == "a/b.jsonl"
+    assert describe(["a.jsonl", Path("b.jsonl")]) == "a.jsonl, b.jsonl"
+    assert describe(TRAIN) == describe([]) == "<records>"
