@@ -60,7 +60,12 @@ def command() -> Callable[[Sequence[object]], list[str]]:
 @pytest.fixture
 def environment() -> dict[str, str]:
     """The environment of such a process, in which the announced model is found."""
-    return os.environ | {"PYTHONPATH": str(SITE), "PYTHONIOENCODING": "utf-8"}
+    path = os.pathsep.join(filter(None, (str(SITE), os.environ.get("PYTHONPATH"))))
+    # Not PYTHONUNBUFFERED, which some machines set: it hides a missing flush.
+    return {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"} | {
+        "PYTHONPATH": path,
+        "PYTHONIOENCODING": "utf-8",
+    }
 
 
 @pytest.fixture

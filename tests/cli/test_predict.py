@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import select
 import subprocess
 import sys
 from collections.abc import Callable
@@ -120,6 +121,16 @@ def test_a_bad_record_is_named_after_the_answers_before_it(
     assert f"{place}:3: " in done.err
     assert message in done.err
     assert "Traceback" not in done.err
+
+
+def test_nothing_is_read_after_a_bad_record(
+    nlpkit: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = tmp_path / "r.jsonl"
+    bad.write_text('{"text": "a"}\n{\n')
+    monkeypatch.setattr(sys, "stdin", io.StringIO("later\n"))
+    done = nlpkit("predict", folder, bad, "-")
+    assert (done.status, [line["text"] for line in done.lines]) == (1, ["a"])
 
 
 @pytest.mark.parametrize("source", ["file", "stdin"])
@@ -238,20 +249,23 @@ def test_an_output_that_cannot_be_written(nlpkit: Run, folder: Path, texts: Path
 
 
 def test_it_answers_while_standard_input_is_open(folder: Path, command: Run, environment: dict[str, str]) -> None:
-    process = subprocess.Popen(
-        command(["predict", folder, "-"]), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    for text, n_words in ((b"a b\n", 2), (b"\n", 0), (b"c\nd e f\n", 1)):
-        process.stdin.write(text)
-        process.stdin.flush()
-        assert json.loads(process.stdout.readline())["words"] == n_words
-    assert json.loads(process.stdout.readline())["words"] == 3
-    assert process.poll() is None
-    process.stdin.close()
-    assert process.wait(timeout=20) == 0
-    process.stdout.close()
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command(["predict", folder, "-"]), stdin=pipe, stdout=pipe, env=environment, bufsize=0
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for text, counts in ((b"a b\n", [2]), (b"\n", [0]), (b"c\nd e f\n", [1, 3])):
+            process.stdin.write(text)
+            for n_words in counts:
+                is_there = bool(select.select([process.stdout], [], [], 30)[0])
+                if not is_there:
+                    process.kill()
+                assert is_there, "no answer within 30 seconds"
+                assert json.loads(process.stdout.readline())["words"] == n_words
+        assert process.poll() is None
+        process.stdin.close()
+        assert process.wait(timeout=20) == 0
 
 
 @pytest.mark.parametrize("n", [3, 50_000], ids=["less than a pipe holds", "more than a pipe holds"])
