@@ -79,7 +79,7 @@ def gold_scores(
     layout = LabelLayout(
         IESchema.from_dict({**schema.to_dict(), "discontinuous": any(_fragments(records))}), split_links
     )
-    base: dict[str, object] = dict(entity_overlap="any", trigger_overlap="any", argument_overlap="any")
+    base: dict[str, object] = {"entity_overlap": "any", "trigger_overlap": "any", "argument_overlap": "any"}
     decode = DecodeSettings(**{**base, **settings})  # type: ignore[arg-type]
     scorer = IEScorer(layout.schema, keep_errors=False)
     for record in records:

@@ -139,13 +139,9 @@ def choose_device(name: str) -> torch.device:
 
 def library_versions() -> dict[str, str]:
     """Versions of what a saved model depends on."""
-    import safetensors
-    import tokenizers
-    import torch
-    import transformers
+    from importlib.metadata import version
 
     import nlpkit
 
-    modules = {"nlpkit": nlpkit, "torch": torch, "transformers": transformers, "tokenizers": tokenizers}
-    versions = {name: str(module.__version__) for name, module in modules.items()}
-    return versions | {"safetensors": str(safetensors.__version__), "python": platform.python_version()}
+    installed = {name: version(name) for name in ("torch", "transformers", "tokenizers", "safetensors")}
+    return {"nlpkit": nlpkit.__version__, **installed, "python": platform.python_version()}

@@ -132,9 +132,9 @@ class LabelLayout:
         names = [f"entity {t}" for t in schema.entity_types or ()]
         if self.has_events:
             names += ["argument", *(f"trigger {t}" for t in schema.trigger_types)]
-        for kind, channels, labels in (
-            ("relation", self.relations, self.relation_names),
-            ("role", self.roles, (*schema.roles, "same mention")[: self.roles.n_types]),
+        for kind, labels in (
+            ("relation", self.relation_names),
+            ("role", (*schema.roles, "same mention")[: self.roles.n_types]),
         ):
             if labels:
                 ends = ("start", "end") if self.split_links else ("pair",)

@@ -7,16 +7,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import Tensor, nn
 
 from nlpkit.data.plan import EpochPlan
 from nlpkit.errors import DataError, Problem
 from nlpkit.ie.reader import parse_record
 from nlpkit.ie.types import IERecord, IEResult
 from nlpkit.ie.utcie.assemble import assemble
-from nlpkit.ie.utcie.data import Example, collate, prepare, window_length, window_list
+from nlpkit.ie.utcie.data import Example, WindowBatch, collate, prepare, window_length, window_list
 from nlpkit.ie.utcie.decode import Candidates, DecodeSettings, decode_windows, merge_windows
 from nlpkit.ie.utcie.labels import LabelLayout
-from nlpkit.ie.utcie.task import score
 
 if TYPE_CHECKING:
     from nlpkit.ie.utcie.api import UTCIE
@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 BATCH_SIZE = 16
 BUDGET = 40_000
 """Most word pairs that go through the network at once, padding included."""
+
+
+def score(encoder: nn.Module, network: nn.Module, batch: WindowBatch) -> Tensor:
+    """Scores of all word pairs of a batch. Shape: (B, W, W, K)"""
+    words = encoder(*batch.pieces)
+    return network(words, batch.word_mask, batch.shapes)
 
 
 def pair_cost(n: int, longest: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from nlpkit.encoder.encoder import TextEncoder
 from nlpkit.ie.utcie.config import UTCIEModelConfig
@@ -13,6 +13,7 @@ from nlpkit.ie.utcie.data import WindowBatch
 from nlpkit.ie.utcie.labels import LabelLayout
 from nlpkit.ie.utcie.losses import adaptive_threshold_loss, span_loss
 from nlpkit.ie.utcie.model import UTCIENetwork
+from nlpkit.ie.utcie.predict import score
 from nlpkit.training.task import TrainTask
 
 
@@ -65,12 +66,6 @@ class UTCIETask(TrainTask):
         """Recompute the activations of encoder and Plusformer layers."""
         self.network.checkpointing = True
         self.encoder.checkpoint_activations()
-
-
-def score(encoder: nn.Module, network: nn.Module, batch: WindowBatch) -> Tensor:
-    """Scores of all word pairs of a batch. Shape: (B, W, W, K)"""
-    words = encoder(*batch.pieces)
-    return network(words, batch.word_mask, batch.shapes)
 
 
 def utcie_loss(logits: Tensor, batch: WindowBatch, layout: LabelLayout, config: UTCIEModelConfig) -> dict[str, Tensor]:
