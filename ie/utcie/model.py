@@ -185,26 +185,38 @@ class AxisAttention(nn.Module):
         Returns:
             Attended values. Shape: (B, W, W, C)
         """
-        q, k, v = self.qkv(cells).chunk(3, dim=-1)
-        cos, sin = rotary_table(cells.shape[2], cells.shape[3], cells.device, q.dtype)
+        qkv = self.qkv(cells)
+        n_channels = cells.shape[3]
+        turned = rotate(qkv[..., : 2 * n_channels], rotary_table(cells.shape[2], n_channels, cells.device))
+        q, k = turned.split(n_channels, dim=-1)
         # padded keys are dropped; every row has at least one real key, so no row is all masked
         mask = None if word_mask is None else word_mask[:, None, None, :]
-        return F.scaled_dot_product_attention(
-            rotate(q, cos, sin), rotate(k, cos, sin), v, mask, dropout_p=self.dropout if self.training else 0.0
-        )
+        dropout = self.dropout if self.training else 0.0
+        return F.scaled_dot_product_attention(q, k, qkv[..., 2 * n_channels :], mask, dropout_p=dropout)
 
 
-def rotary_table(length: int, dim: int, device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Cosines and sines of the rotary position embedding (Su et al., RoFormer, 2021). Shape: (length, dim / 2) each."""
+def rotary_table(length: int, dim: int, device: torch.device) -> Tensor:
+    """Rotary position embedding (Su et al., RoFormer, 2021) as complex numbers. Shape: (length, dim / 2)"""
     frequencies = torch.exp(torch.arange(0, dim, 2, device=device, dtype=torch.float32) * (-math.log(10000.0) / dim))
     angles = torch.arange(length, device=device, dtype=torch.float32)[:, None] * frequencies
-    return angles.cos().to(dtype), angles.sin().to(dtype)
+    return torch.polar(torch.ones_like(angles), angles)
 
 
-def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Turn the two halves of each vector by the angle of its position. Shape: (..., length, dim)"""
-    first, second = x.chunk(2, dim=-1)
-    return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
+def rotate(x: Tensor, table: Tensor) -> Tensor:
+    """Turn each pair of neighbouring numbers by the angle of its position.
+
+    A pair is one complex number, so that a turn is one product: several times faster than sines and cosines apart.
+
+    Args:
+        x: Vectors, one or several side by side. Shape: (..., length, m * dim)
+        table: Turns. Shape: (length, dim / 2)
+
+    Returns:
+        Shape: (..., length, m * dim)
+    """
+    pairs = torch.view_as_complex(x.float().unflatten(-1, (-1, 2)))
+    turns = table.repeat(1, x.shape[-1] // (2 * table.shape[-1]))
+    return torch.view_as_real(pairs * turns).flatten(-2).to(x.dtype)
 
 
 def _pair_mask(word_mask: Tensor, like: Tensor) -> Tensor:
