@@ -41,6 +41,10 @@ class UTCIE(NlpkitModel):
     Args:
         config: All settings; the default is a good start.
 
+    Attributes:
+        given_config: The settings that training starts from.
+        config: The settings in use: after training, what ``auto`` stood for is filled in.
+
     Example::
 
         model = UTCIE()
@@ -53,7 +57,8 @@ class UTCIE(NlpkitModel):
     parts: ClassVar[Mapping[str, str]] = {"encoder": "encoder", "head": "head.safetensors"}
 
     def __init__(self, config: UTCIEConfig | None = None) -> None:
-        self.config = config or UTCIEConfig()
+        self.given_config = config or UTCIEConfig()
+        self.config = self.given_config
         self.device = torch.device("cpu")
         self.dev_scores: dict[str, float | None] = {}
         self.notes: tuple[str, ...] = ()

@@ -67,7 +67,9 @@ def _relations(
     entity_names = layout.schema.entity_types or ()
     for link in kept:
         relation = types[link.label]
-        pairs = [(h, t) for h in at[link.first] for t in at[link.second]]
+        # a symmetric link comes in both orders, which must not choose different types of the same spans
+        first, second = sorted((link.first, link.second)) if relation.symmetric else (link.first, link.second)
+        pairs = [(h, t) for h in at[first] for t in at[second]]
         pairs.sort(key=lambda p: -(entities[p[0]].score + entities[p[1]].score))
         if relation.signatures is not None:
             seen = set(relation.signatures)
@@ -80,8 +82,6 @@ def _relations(
         if not pairs:
             continue
         head, tail = pairs[0]
-        if relation.symmetric and head > tail:
-            head, tail = tail, head
         out.setdefault(
             (head, tail, relation.name), Relation(head=head, tail=tail, type=relation.name, score=_round(link.score))
         )

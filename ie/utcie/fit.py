@@ -11,8 +11,10 @@ import torch
 from torch import Tensor
 
 from nlpkit.configs import to_dict
+from nlpkit.encoder.config import EncoderConfig
 from nlpkit.encoder.encoder import TextEncoder
 from nlpkit.errors import DataError
+from nlpkit.folder import part_path, read_manifest, resolve_model_folder
 from nlpkit.ie.metrics import IEScorer
 from nlpkit.ie.overlap import tightest_policy
 from nlpkit.ie.schema import IESchema
@@ -51,8 +53,27 @@ def fit(
     limit: int | None,
     resume: bool,
 ) -> TrainSummary:
-    """Train ``model`` in place; see :meth:`nlpkit.ie.utcie.api.UTCIE.fit`."""
-    config = model.config
+    """Train ``model`` in place, see :meth:`nlpkit.ie.utcie.api.UTCIE.fit`; if it fails, the model is as before."""
+    before = dict(vars(model))
+    try:
+        return _fit(model, train_records, dev_records, out, schema, init_from, limit, resume)
+    except BaseException:
+        vars(model).clear()
+        vars(model).update(before)
+        raise
+
+
+def _fit(
+    model: UTCIE,
+    train_records: Records,
+    dev_records: Records | None,
+    out: Path | None,
+    schema: IESchema | str | Path | None,
+    init_from: str | Path | None,
+    limit: int | None,
+    resume: bool,
+) -> TrainSummary:
+    config = model.given_config
     data = load_training_data(
         train_records,
         dev_records,
@@ -66,10 +87,12 @@ def fit(
     layout = LabelLayout(data.schema, config.model.split_links)
     with preserved_rng():
         seed_everything(derive_seed(config.seed, "init"))
-        encoder = TextEncoder.from_config(config.encoder)
+        encoder = (
+            TextEncoder.from_config(config.encoder) if init_from is None else _encoder_of(init_from, config.encoder)
+        )
         network = UTCIENetwork(config.model, encoder.dim, layout.n_labels, output_bias(layout, config.model.link_loss))
     if init_from is not None:
-        encoder = _warm_start(network, layout, init_from, config.encoder)
+        _warm_start(network, layout, init_from)
     examples = prepare(data.train, encoder, config.model, layout=layout, misaligned=config.data.misaligned)
     if not window_list(examples):
         raise DataError("all training texts are empty; there is nothing to learn from")
@@ -78,6 +101,9 @@ def fit(
     model._install(encoder, network, layout)
     model.notes, model.training_data = data.notes + _training_notes(examples), data.sources
     dev = prepare(data.dev, encoder, config.model)
+    has_dev_words = bool(window_list(dev))
+    if dev and not has_dev_words:
+        model.notes += ("warning: all dev texts are empty; the last epoch counts as the best",)
     task = UTCIETask(encoder, network, layout, config.model, _DevScorer(model, data, dev))
     settings = to_dict(config)
 
@@ -95,7 +121,7 @@ def fit(
                 name="train",
                 task=task,
                 train=_phase_data(examples, encoder),
-                dev=_phase_data(dev, encoder) if dev else None,
+                dev=_phase_data(dev, encoder) if has_dev_words else None,
             )
         ],
         config.trainer,
@@ -175,13 +201,19 @@ def _training_notes(examples: Sequence[Example]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _warm_start(network: UTCIENetwork, layout: LabelLayout, folder: str | Path, config: Any) -> TextEncoder:
-    """Take the encoder and all tensors that fit from another model; output channels go by label name."""
+def _encoder_of(name: str | Path, config: EncoderConfig) -> TextEncoder:
+    """The encoder of another model, with pooling and window limit of ``config``."""
+    folder = resolve_model_folder(name)
+    return TextEncoder.from_folder(part_path(folder, read_manifest(folder), "encoder"), config)
+
+
+def _warm_start(network: UTCIENetwork, layout: LabelLayout, folder: str | Path) -> None:
+    """Take all tensors that fit from another model; output channels go by label name."""
     from nlpkit.ie.utcie.api import UTCIE
 
     other = UTCIE.load(folder, device="cpu")
     assert isinstance(other, UTCIE)
-    encoder, source = other.modules
+    _, source = other.modules
     mine, theirs = network.state_dict(), source.state_dict()
     fitting = {
         name: value
@@ -196,8 +228,6 @@ def _warm_start(network: UTCIENetwork, layout: LabelLayout, folder: str | Path, 
                 if name in places:
                     network.output.weight[places[name]] = source.output.weight[k]
                     network.output.bias[places[name]] = source.output.bias[k]
-    encoder.word_pooling = config.word_pooling
-    return encoder
 
 
 class _DevScorer:
