@@ -9,6 +9,8 @@ from nlpkit.cli.folder import open_folder
 from nlpkit.cli.options import Parser
 
 WIDTH = 100
+FIRST = ("model", "dev", "schema", "training_data", "notes", "thresholds")
+LAST = ("config", "versions", "parts", "checksums")
 
 
 def run(words: Sequence[str]) -> int:
@@ -21,7 +23,7 @@ def run(words: Sequence[str]) -> int:
     if found.json:
         print(json.dumps(manifest, ensure_ascii=False, indent=2))
         return 0
-    rows = [("folder", str(folder)), *_rows({k: v for k, v in manifest.items() if k != "checksums"})]
+    rows = [("folder", str(folder)), *_rows(in_order(manifest))]
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         lines = _wrap(value, WIDTH - width - 2)
@@ -29,6 +31,17 @@ def run(words: Sequence[str]) -> int:
         for line in lines[1:]:
             print(f"{'':{width}}  {line}")
     return 0
+
+
+def in_order(manifest: Mapping[str, object]) -> dict[str, object]:
+    """What people ask first, first; checksums are for programs.
+
+    >>> list(in_order({"format": 1, "config": {}, "checksums": {}, "dev": {}, "model": "utcie"}))
+    ['model', 'dev', 'format', 'config']
+    """
+    shown = {key: manifest[key] for key in FIRST if key in manifest}
+    shown |= {key: value for key, value in manifest.items() if key not in (*FIRST, *LAST)}
+    return shown | {key: manifest[key] for key in LAST if key in manifest and key != "checksums"}
 
 
 def _rows(data: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:

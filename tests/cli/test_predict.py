@@ -123,11 +123,12 @@ def test_a_bad_record_is_named_after_the_answers_before_it(
     assert "Traceback" not in done.err
 
 
-def test_nothing_is_read_after_a_bad_record(
-    nlpkit: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("last", [b"{\n", b'{"text": "\xff"}\n'], ids=["a bad record", "no text"])
+def test_nothing_is_read_after_a_bad_line(
+    nlpkit: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: bytes
 ) -> None:
     bad = tmp_path / "r.jsonl"
-    bad.write_text('{"text": "a"}\n{\n')
+    bad.write_bytes(b'{"text": "a"}\n' + last)
     monkeypatch.setattr(sys, "stdin", io.StringIO("later\n"))
     done = nlpkit("predict", folder, bad, "-")
     assert (done.status, [line["text"] for line in done.lines]) == (1, ["a"])
