@@ -1,9 +1,9 @@
 """Train and score UTC-IE on a data set in one run, and time it; prints one JSON object.
 
-    python benchmarks/ie_run.py --data DATA/ie/conll04 --out runs/conll04 [--threads 2] [--set model.layers=0 seed=2 ...]
+    python benchmarks/ie_run.py --data DATA/ie/conll04 --out runs/conll04 [--set model.layers=0 seed=2 ...]
 
-Settings are the defaults of ``nlpkit fit utcie``, except for those named with ``--set``. The dev scores are of the epoch
-that dev picks; the test set is scored once, with its weights. Speed is that of ``predict`` on the test sentences with
+Settings are the defaults of ``nlpkit fit utcie``, except for those named with ``--set``. The dev scores are of the
+epoch that dev picks; the test set is scored once, with its weights. Speed is that of ``predict`` on the test sentences with
 one thread: words in, results out, pieces, decoding and all; the median of three passes after one that is not counted.
 """
 

@@ -111,6 +111,11 @@ def _fit(
         model.dev_scores = dict(task.dev_result)
         model.save(folder)
 
+    def load_best(folder: Path) -> None:
+        best = type(model).load(folder, device="cpu")
+        for mine, its in zip((encoder, network), best.modules, strict=True):
+            mine.load_state_dict(its.state_dict())
+
     if out is not None:
         write_settings(
             out, settings, model.name, train_records, dev_records, schema=schema, limit=limit, init_from=init_from
@@ -129,6 +134,7 @@ def _fit(
         out=out,
         resume=resume,
         save_best=save_best,
+        load_best=load_best,
         settings=settings,
         notes=model.notes,
     )
