@@ -52,6 +52,28 @@ def test_the_python_code_finds_what_it_imports(code: str) -> None:
             assert all(hasattr(module, alias.name) for alias in node.names)
 
 
+@pytest.mark.slow
+def test_the_python_code_runs(tiny_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nlpkit.configs import from_dict
+    from nlpkit.ie.utcie.config import UTCIEConfig
+
+    sample = tmp_path / "ie" / "sample"
+    sample.mkdir(parents=True)
+    for split in ("train", "dev", "test"):
+        lines = (ROOT / "ie" / "sample" / f"{split}.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+        (sample / f"{split}.jsonl").write_text("".join(lines[:20]), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    small = {
+        "model": {"channels": 8, "biaffine_dim": 16, "layers": 1},
+        "encoder": {"name": str(tiny_encoder)},
+        "trainer": {"epochs": 1, "device": "cpu"},
+    }
+    code = "\n".join(blocks("python"))
+    assert "UTCIE(UTCIEConfig())" in code
+    exec(code.replace("UTCIE(UTCIEConfig())", "UTCIE(SMALL)"), {"SMALL": from_dict(UTCIEConfig, small)})
+    assert (tmp_path / "models" / "news" / "nlpkit.json").exists()
+
+
 def test_every_option_exists() -> None:
     known = set(re.findall(r"--[\w.-]+", help_of("fit", "utcie", "--help-all")))
     for command in ("fit utcie", "predict", "evaluate", "check", "show"):
