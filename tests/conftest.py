@@ -24,7 +24,7 @@ COMMON_WORDS = (
 def build_tiny_encoder(folder: Path) -> Path:
     """Save a random two-layer BERT with a tokenizer that splits unknown words into letters.
 
-    The weights are the same in each session. A word may have up to 1,000 letters before it becomes ``[UNK]``, so that
+    The weights are always the same. A word may have up to 1,000 letters before it becomes ``[UNK]``, so that
     words of several hundred pieces can be made.
     """
     import torch
