@@ -1,10 +1,10 @@
 """Train and score UTC-IE on a data set in one run, and time it; prints one JSON object.
 
-    python benchmarks/ie_run.py --data DATA/ie/conll04 --out runs/conll04 [--set model.layers=0 seed=2 ...]
+    python benchmarks/ie_run.py [--data DATA/ie/conll04] [--out runs/conll04] [--set model.layers=0 seed=2 ...]
 
 Settings are the defaults of ``nlpkit fit utcie``, except for those named with ``--set``. The dev scores are of the
-epoch that dev picks; the test set is scored once, with its weights. Speed is that of ``predict`` on the test sentences with
-one thread: words in, results out, pieces, decoding and all; the median of three passes after one that is not counted.
+epoch that dev picks; the test set is scored once, with its weights. Speed is that of ``predict`` on the test sentences
+with one thread, words in and results out: the median of three passes after one that is not counted.
 """
 
 from __future__ import annotations
@@ -17,17 +17,19 @@ import time
 from pathlib import Path
 
 import yaml
+from _data import DATA, add_data_option, require
 
 
 def main() -> None:
     """Run it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder with train.jsonl, dev.jsonl, test.jsonl")
-    parser.add_argument("--out", type=Path, required=True, help="run folder, new or empty")
+    add_data_option(parser, DATA / "conll04")
+    parser.add_argument("--out", type=Path, help="run folder, new or empty (default: runs/ and the name of the data)")
     parser.add_argument("--threads", type=int, default=2, help="threads for training")
     parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="settings other than the default")
     parser.add_argument("--no-test", action="store_true", help="score dev only, while settings are being chosen")
     args = parser.parse_args()
+    require(args.data)
 
     import torch
 
@@ -36,7 +38,9 @@ def main() -> None:
 
     torch.set_num_threads(args.threads)
     model = UTCIE(from_dict(UTCIEConfig, nested(args.set)))
-    summary = model.fit(args.data / "train.jsonl", args.data / "dev.jsonl", out=args.out)
+    summary = model.fit(
+        args.data / "train.jsonl", args.data / "dev.jsonl", out=args.out or Path("runs") / args.data.name
+    )
     seconds = [float(row["seconds"] or 0) for row in summary.history]
     result: dict[str, object] = {
         "data": args.data.name,

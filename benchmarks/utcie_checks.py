@@ -1,6 +1,6 @@
 """Checks of UTC-IE on real data: each prints the value found beside the value expected, as JSON.
 
-    python benchmarks/utcie_checks.py --data DATA/ie
+    python benchmarks/utcie_checks.py [--data DATA/ie]
 
 DATA/ie holds the folders conll04, scierc, phee and germeval14, each with train.jsonl, dev.jsonl and test.jsonl.
 Exit status 1 if a value is not the expected one.
@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import torch
+from _data import add_data_option, require
 
 from nlpkit.ie.metrics import IEScorer
 from nlpkit.ie.overlap import Candidate, resolve_overlap
@@ -30,8 +31,9 @@ from nlpkit.ie.words import word_view
 def main() -> int:
     """Run all checks."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    add_data_option(parser)
     folder = parser.parse_args().data
+    require(folder)
     checks: list[dict[str, object]] = []
 
     def check(name: str, found: float, expected: float, tolerance: float = 0.05) -> None:
