@@ -43,8 +43,10 @@ def as_record(item: Any) -> IERecord:
     Raises:
         DataError: It is none of these, or a faulty data line.
     """
-    if isinstance(item, IERecord):
+    if isinstance(item, IERecord) and (item.text is None) != (item.tokens is None):
         return replace(item, entities=None, relations=None, events=None)
+    if isinstance(item, IERecord):
+        item = item.to_dict()  # says what is wrong
     if isinstance(item, str):
         return IERecord(text=item)
     if isinstance(item, Mapping):
