@@ -34,7 +34,7 @@ HERE = Path(__file__).resolve().parent
 PATTERNS = HERE / "sample_patterns"
 SPLITS = ("train", "dev", "test")
 FILLS = 2
-"""Sentences made from each pattern that has a slot."""
+"""Sentences made from each pattern that has a slot; the others give one."""
 
 TYPES = {"P": "Person", "O": "Organization", "L": "Location", "G": "Product", "M": "Money", "T": "Title"}
 TYPES |= dict.fromkeys("DYAF", "Date")
@@ -42,7 +42,7 @@ RELATIONS = {"w": "works_for", "t": "has_title", "f": "founder_of", "b": "based_
 EVENTS = {
     "acq": ("Acquisition", "buyer", "target", {"M": "price"}),
     "hire": ("Hiring", "", "", {"P": "person", "O": "employer", "T": "title"}),
-    "leave": ("Departure", "", "", {"P": "person", "O": "employer", "T": "title"}),
+    "leave": ("Departure", "", "", {"P": "leaver", "O": "former_employer", "T": "former_title"}),
     "launch": ("Launch", "", "", {"O": "company", "G": "product", "L": "place"}),
     "invest": ("Investment", "investor", "recipient", {"M": "amount"}),
     "sue": ("Lawsuit", "plaintiff", "defendant", {"M": "damages", "L": "place"}),
@@ -310,7 +310,7 @@ def _render_split(split: str) -> list[Rendered]:
         Rendered(pattern, names.fill(pattern))
         for fill in range(FILLS)
         for pattern in patterns(split)
-        if pattern.slots or fill == 0
+        if fill == 0 or pattern.slots
     ]
 
 

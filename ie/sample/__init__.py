@@ -7,7 +7,8 @@ The relations and events follow a few rules:
   Ostrane") or reports a hiring; a departure alone gives none.
 - ``part_of`` links a unit, subsidiary or office to its owner, ``based_in`` an organization to its seat.
 - A trigger is the verb with its particle, or the noun, that reports the event; one trigger may report two events
-  ("moved from one company to another").
+  ("moved from one company to another"). The roles of such events have names of their own (``employer``,
+  ``former_employer``): a model that reads roles off a trigger and an argument can then tell the events apart.
 """
 
 from __future__ import annotations

@@ -167,6 +167,19 @@ def test_dev_and_test_have_no_label_that_train_lacks(records: Mapping[str, list[
     assert len({label for label in labels("train") if label[0] == "entity"}) == 7
 
 
+def test_events_on_one_trigger_share_a_role_only_with_its_arguments(records: Mapping[str, list[IERecord]]) -> None:
+    # a role is read off (trigger, argument), so the events of a trigger could not be told apart otherwise
+    for split in SPLITS:
+        for record in records[split]:
+            for one, other in combinations(record.events or (), 2):
+                if (one.trigger.start, one.trigger.end) != (other.trigger.start, other.trigger.end):
+                    continue
+                assert one.trigger.type != other.trigger.type
+                for role in {a.role for a in one.arguments} & {a.role for a in other.arguments}:
+                    first, second = ({a for a in e.arguments if a.role == role} for e in (one, other))
+                    assert first == second, record.text
+
+
 @pytest.mark.parametrize("split", ["train", "test"])
 def test_the_hard_cases_are_there(records: Mapping[str, list[IERecord]], split: str) -> None:
     n: Counter[str] = Counter()
