@@ -6,7 +6,7 @@ import platform
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from nlpkit.errors import ConfigError, ModelFormatError, NotFittedError
 
@@ -76,7 +76,7 @@ class NlpkitModel(ABC):
         write_model_folder(folder, manifest, self._write_parts)
 
     @classmethod
-    def load(cls, folder: str | Path, device: str = "auto") -> NlpkitModel:
+    def load(cls, folder: str | Path, device: str = "auto") -> Self:
         """Like :func:`nlpkit.load`, for a model of this class."""
         model = load(folder, device=device)
         if not isinstance(model, cls):
