@@ -14,10 +14,10 @@ from nlpkit.training.config import TrainConfig
 class UTCIEModelConfig:
     """The network and its decoder. Source: Yan et al., UTC-IE, ACL 2023, section 3."""
 
-    channels: int = 64
+    channels: int = 32
     """Width C of the word-pair tensor; a multiple of 8."""
 
-    biaffine_dim: int = 200
+    biaffine_dim: int = 128
     """Width d of the two projections before the biaffine layer."""
 
     layers: int = 2
@@ -29,7 +29,7 @@ class UTCIEModelConfig:
     shape_dim: int = 16
     """Width of the embedding of a word's shape (case, digits, punctuation), unseen by an uncased encoder; 0: off."""
 
-    dropout: float = 0.2
+    dropout: float = 0.3
     """Dropout on word vectors and projections."""
 
     plus_dropout: float = 0.15

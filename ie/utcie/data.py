@@ -149,6 +149,12 @@ def window_length(examples: Sequence[Example], window: tuple[int, int]) -> int:
     return stop - start
 
 
+def n_window_pieces(examples: Sequence[Example], window: tuple[int, int]) -> int:
+    """Number of pieces of a window."""
+    start, stop = examples[window[0]].windows[window[1]]
+    return sum(map(len, examples[window[0]].pieces[start:stop]))
+
+
 def collate(examples: Sequence[Example], windows: Sequence[tuple[int, int]], encoder: TextEncoder) -> WindowBatch:
     """Put windows into one batch; with gold cells if the examples have them."""
     bounds = [(examples[e], *examples[e].windows[w]) for e, w in windows]

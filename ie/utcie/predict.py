@@ -14,14 +14,14 @@ from nlpkit.errors import DataError, Problem
 from nlpkit.ie.reader import parse_record
 from nlpkit.ie.types import IERecord, IEResult
 from nlpkit.ie.utcie.assemble import assemble
-from nlpkit.ie.utcie.data import Example, WindowBatch, collate, prepare, window_length, window_list
+from nlpkit.ie.utcie.data import Example, WindowBatch, collate, n_window_pieces, prepare, window_length, window_list
 from nlpkit.ie.utcie.decode import Candidates, DecodeSettings, decode_windows, merge_windows
 from nlpkit.ie.utcie.labels import LabelLayout
 
 if TYPE_CHECKING:
     from nlpkit.ie.utcie.api import UTCIE
 
-BATCH_SIZE = 16
+BATCH_SIZE = 8
 BUDGET = 40_000
 """Most word pairs that go through the network at once, padding included."""
 
@@ -83,6 +83,8 @@ def predict_records(
         budget=BUDGET,
         batch_size=batch_size or BATCH_SIZE,
         cost=pair_cost,
+        # the encoder is padded in pieces, the network in words: sorting by both pads least
+        keys=[window_length(examples, w) + n_window_pieces(examples, w) for w in windows],
     )
     found: dict[tuple[int, int], Candidates] = {}
     for batch_windows in plan.batches:

@@ -49,9 +49,11 @@ class EpochPlan:
         return cls._from(batches, lengths, cost)
 
     @classmethod
-    def ordered(cls, lengths: Sequence[int], *, budget: int, batch_size: int, cost: Cost) -> EpochPlan:
-        """A plan without chance, shortest records first: for evaluation."""
-        order = sorted(range(len(lengths)), key=lengths.__getitem__)
+    def ordered(
+        cls, lengths: Sequence[int], *, budget: int, batch_size: int, cost: Cost, keys: Sequence[int] | None = None
+    ) -> EpochPlan:
+        """A plan without chance, shortest records first, or in the order of ``keys``: for evaluation and prediction."""
+        order = sorted(range(len(lengths)), key=(lengths if keys is None else keys).__getitem__)
         return cls._from(list(_cut(order, lengths, budget, batch_size, cost)), lengths, cost)
 
     @classmethod
