@@ -386,6 +386,33 @@ def test_symmetric_types_are_learned_in_both_orders(make_config):
     assert model.evaluate(records).scores()["relation_strict"] == 1.0
 
 
+def test_data_that_annotate_different_groups_make_one_model(make_config):
+    people = {
+        "tokens": "Bo Holm left Acme Corp".split(),
+        "entities": [{"start": 0, "end": 2, "type": "Person"}, {"start": 3, "end": 5, "type": "Firm"}],
+        "relations": [{"head": 0, "tail": 1, "type": "works_for"}],
+    }
+    events = {
+        "tokens": "Kestrel sold its plant".split(),
+        "events": [
+            {
+                "trigger": {"start": 1, "end": 2, "type": "Sale"},
+                "arguments": [{"start": 0, "end": 1, "role": "seller"}, {"start": 2, "end": 4, "role": "goods"}],
+            }
+        ],
+    }
+    model = UTCIE(make_config(trainer={"epochs": 60}))
+    model.fit([people, events])
+    scores = model.evaluate([people, events]).scores()
+    assert all(value == 1.0 for value in scores.values()), scores
+    assert set(scores) > {"entity", "relation_strict", "trigger", "argument"}
+    first, second = model.predict([people, events])
+    assert [r.type for r in first.relations] == ["works_for"]
+    assert [e.trigger.type for e in second.events] == ["Sale"]
+    assert first.events is not None
+    assert second.entities is not None
+
+
 def test_a_given_schema_rules_the_labels(make_config, few_records):
     schema = IESchema(entity_types=("Organization", "Spaceship"))
     model = UTCIE(make_config(trainer=SHORT))
