@@ -27,6 +27,9 @@ from nlpkit.training.signals import Interrupted, StopSignals
 from nlpkit.training.state import Row, RunState
 from nlpkit.training.task import TrainTask
 
+TIMED_BATCHES = 8
+"""Batches from which the time of the whole training is guessed, after one that is not counted."""
+
 OnBatch = Callable[[int, int, tuple[str, ...]], None]
 """Called before each training batch with the epoch from 1, the optimiser steps done so far, and the record ids."""
 
@@ -67,7 +70,9 @@ class RunCallback(pl.Callback):
     def __init__(self, run: Run) -> None:
         self.run = run
         self._clock = time.perf_counter()
-        self._first_batch_at: float | None = None
+        self._timed_from = 0.0
+        self._first_took = 0.0
+        self._n_timed = 0
 
     # Checkpoints.
 
@@ -131,8 +136,8 @@ class RunCallback(pl.Callback):
                 f"batch {batch.index} of epoch {batch.epoch} came as batch {batch_idx} of {trainer.current_epoch}"
             )
         run.batch, run.place = batch, f"epoch {batch.epoch + 1}, step {trainer.global_step + 1}"
-        if self._first_batch_at is None:
-            self._first_batch_at = time.perf_counter()
+        if self._n_timed == 0:
+            self._timed_from = time.perf_counter()
         if run.on_batch:
             run.on_batch(batch.epoch + 1, trainer.global_step, batch.ids)
 
@@ -186,16 +191,28 @@ class RunCallback(pl.Callback):
         self._stop_if_asked()
 
     def _say_time(self, batch: PlannedBatch) -> None:
-        """After the first batch of this process: how long the rest will take if it goes on like that."""
-        if self._first_batch_at is None or self._first_batch_at < 0:
+        """After the first batches of this process: how long the rest will take if it goes on like that.
+
+        The very first one also pays for whatever is set up once, so it does not count if there are others.
+        """
+        if self._n_timed < 0:
             return
-        took = time.perf_counter() - self._first_batch_at
-        self._first_batch_at = -1.0
-        plans = self.run.plans
-        rest = sum(sum(plan.costs) for plan in plans[batch.epoch :]) - sum(plans[batch.epoch].costs[: batch.index])
-        total = took * rest / max(1, batch.cost)
+        now, plans = time.perf_counter(), self.run.plans
+        n_left = sum(map(len, plans[batch.epoch :])) - batch.index - 1
+        self._n_timed += 1
+        if self._n_timed == 1:
+            self._first_took, self._timed_from = now - self._timed_from, now
+            is_last = batch.index + 1 == len(plans[batch.epoch])
+            if not is_last:
+                return
+        elif self._n_timed <= TIMED_BATCHES and batch.index + 1 < len(plans[batch.epoch]):
+            return
+        n_counted = self._n_timed - 1
+        each = (now - self._timed_from) / n_counted if n_counted else self._first_took
         kind = " without evaluation" if self.run.phase.dev else ""
-        self.run.reporter.message(f"about {show_seconds(total)} to go{kind}, guessed from the first batch")
+        counted = f"{n_counted} batches" if n_counted > 1 else "one batch"
+        self.run.reporter.message(f"about {show_seconds(each * n_left)} to go{kind}, guessed from {counted}")
+        self._n_timed = -1
 
     def _stop_if_asked(self) -> None:
         if self.run.signals.is_requested:

@@ -245,7 +245,7 @@ def test_help_of_utcie_is_about_twenty_options(nlpkit: Run) -> None:
     text = nlpkit("fit", "utcie", "--help").out
     assert 18 <= len(options(text)) <= 30
     assert "--help-all" in text
-    assert "a multiple of 8 (default: 64)" in text
+    assert "a multiple of 8 (default: 32)" in text
     assert "adaptive|bce" in text
 
 

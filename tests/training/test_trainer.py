@@ -346,7 +346,7 @@ def test_what_is_said(tiny, tmp_path, capfd, recwarn):
     assert lines[1].startswith("290 parameters to train; ")
     assert "largest batch: " in lines[2]
     assert lines[3].startswith("memory: about ")
-    assert "to go without evaluation, guessed from the first batch" in lines[4]
+    assert "to go without evaluation, guessed from 8 batches" in lines[4]
     assert [line.split("  ")[0] for line in lines[5:7]] == ["epoch 1/2", "epoch 2/2"]
     assert lines[7].startswith("trained: 2 epochs, ")
     assert len(lines) == 8, "Lightning has said something"
