@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -80,6 +81,7 @@ def prepare(
     return out
 
 
+@lru_cache(maxsize=50_000)
 def word_shape(word: str) -> int:
     """Class of a word's form: what casing and digits tell, which an uncased encoder does not see. 0 is padding.
 

@@ -22,7 +22,7 @@ from nlpkit.ie.training_data import Records, TrainingData, load_training_data
 from nlpkit.ie.types import Trigger
 from nlpkit.ie.utcie.data import Example, WindowBatch, collate, prepare, window_length, window_list
 from nlpkit.ie.utcie.decode import Candidates
-from nlpkit.ie.utcie.labels import LabelLayout
+from nlpkit.ie.utcie.labels import LabelLayout, lost_annotations
 from nlpkit.ie.utcie.model import UTCIENetwork
 from nlpkit.ie.utcie.predict import add_candidates, pair_cost, results
 from nlpkit.ie.utcie.task import UTCIETask
@@ -202,6 +202,11 @@ def _training_notes(examples: Sequence[Example]) -> tuple[str, ...]:
     notes = []
     if n_windowed:
         notes.append(f"{n_windowed} long training texts are read in overlapping windows")
+    if n_lost := sum(lost_annotations(example.view, example.windows) for example in examples):
+        notes.append(
+            f"warning: {n_lost} mentions, relations or arguments fit into no window and are not learned; "
+            "raise model.max_words or model.window_overlap"
+        )
     if n_moved:
         notes.append(f"{n_moved} annotations were widened or left out, as data.misaligned says")
     return tuple(notes)

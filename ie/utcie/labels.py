@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 from nlpkit.ie.schema import IESchema
 from nlpkit.ie.words import WordView
+from nlpkit.text.windows import owner
 
 GROUPS = ("entities", "relations", "events")
 
@@ -232,3 +234,24 @@ def gold_cells(view: WordView, layout: LabelLayout, start: int = 0, stop: int | 
     return GoldCells(
         tuple(sorted(spans)), tuple(sorted(relations)), tuple(sorted(roles)), tuple(sorted(borders)), groups
     )
+
+
+def lost_annotations(view: WordView, windows: Sequence[tuple[int, int]]) -> int:
+    """How many spans and links lie in no window whole, so that nothing can be learned from them.
+
+    >>> from nlpkit.ie.types import Entity, IERecord
+    >>> from nlpkit.ie.words import word_view
+    >>> view = word_view(IERecord(tokens=("a",) * 9, entities=(Entity(start=2, end=7, type="T"),)))
+    >>> lost_annotations(view, [(0, 5), (4, 9)]), lost_annotations(view, [(0, 9)])
+    (1, 0)
+    """
+    if len(windows) < 2:
+        return 0
+    entities = [(s, e) for s, e, _ in view.entities or ()]
+    pairs = [(entities[head], entities[tail]) for head, tail, _ in view.relations or ()]
+    for event in view.events or ():
+        trigger = (event.trigger.start, event.trigger.end)
+        entities.append(trigger)
+        pairs += [(trigger, (a.start, a.end)) for a in event.arguments]
+    reaches = [*entities, *((min(a[0], b[0]), max(a[1], b[1])) for a, b in pairs)]
+    return sum(owner(windows, start, end) is None for start, end in reaches)

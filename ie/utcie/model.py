@@ -59,13 +59,12 @@ class UTCIENetwork(nn.Module):
         scores = self.biaffine(self.dropout(words))
         if not self.layers:
             return self.output(scores)
-        is_full = bool(word_mask.all())
-        cells = scores if is_full else scores * _pair_mask(word_mask, scores)
+        cells, mask = scores, None if bool(word_mask.all()) else word_mask
         for layer in self.layers:
             if self.checkpointing and torch.is_grad_enabled():
-                cells = checkpoint(layer, cells, None if is_full else word_mask, use_reentrant=False)
+                cells = checkpoint(layer, cells, mask, use_reentrant=False)
             else:
-                cells = layer(cells, None if is_full else word_mask)
+                cells = layer(cells, mask)
         return self.output(cells + scores)
 
 
@@ -103,7 +102,7 @@ class Biaffine(nn.Module):
             Pair features. Shape: (B, W, W, C)
         """
         u = F.gelu(self.first(words))
-        v = F.gelu(self.second(self.dropout(words) if self.training else words))
+        v = F.gelu(self.second(words))
         n_channels, width = self.bilinear.shape[0], self.bilinear.shape[1]
         u1, v1 = F.pad(u, (0, 1), value=1.0), F.pad(v, (0, 1), value=1.0)
         # (B, W, C, D+1): one matrix product for all channels, then one per record
@@ -147,11 +146,11 @@ class PlusformerLayer(nn.Module):
         """Refine the pair features.
 
         Args:
-            cells: Pair features, zero in padding cells. Shape: (B, W, W, C)
+            cells: Pair features. Shape: (B, W, W, C)
             word_mask: True for real words, or None if there is no padding. Shape: (B, W)
 
         Returns:
-            Refined pair features, zero in padding cells. Shape: (B, W, W, C)
+            Refined pair features; those of padding cells mean nothing. Shape: (B, W, W, C)
         """
         n_words = cells.shape[1]
         is_upper = torch.ones(n_words, n_words, dtype=torch.long, device=cells.device).triu()
@@ -163,8 +162,7 @@ class PlusformerLayer(nn.Module):
         hidden = cells if pair_mask is None else cells * pair_mask
         hidden = F.leaky_relu(_convolve(self.convolution_in, hidden))
         hidden = hidden if pair_mask is None else hidden * pair_mask
-        cells = self.convolution_norm(cells + self.dropout(_convolve(self.convolution_out, hidden)))
-        return cells if pair_mask is None else cells * pair_mask
+        return self.convolution_norm(cells + self.dropout(_convolve(self.convolution_out, hidden)))
 
 
 class AxisAttention(nn.Module):

@@ -148,3 +148,15 @@ def test_training_on_long_texts_reads_windows_and_says_so(make_config):
     model.fit([record])
     assert any("overlapping windows" in note for note in model.notes)
     assert model.predict(record).input.windows > 2
+
+
+def test_what_no_window_holds_is_said_when_fitting(make_config: Callable[..., Any]) -> None:
+    from nlpkit.ie.utcie.api import UTCIE
+
+    ends = (Entity(start=0, end=1, type="T"), Entity(start=29, end=30, type="T"))
+    far = IERecord(tokens=("word",) * 30, entities=ends, relations=(Relation(head=0, tail=1, type="r"),))
+    model = UTCIE(make_config(model={"max_words": 10, "window_overlap": 4}, trainer={"epochs": 1}))
+    model.fit([far])
+    assert any(
+        note.startswith("warning: 1 mentions, relations or arguments fit into no window") for note in model.notes
+    )
