@@ -24,9 +24,9 @@ CLEAR_LEAD = 0.10
 """The model is clearly ahead if its F1 score is higher by at least this."""
 
 NEW_SENTENCES = (
-    "Harvenmoor Foods bought Tresselby Bakeries for $12 million last week and named Edda Korhavan chief executive.",
+    "Harvenmoor Foods bought Tresselby Dairy for $12 million last week and named Edda Korhavan chief executive.",
     "Nils Asterhagen has moved from Wickenbeck Energy to the Vellmarsh office of Ostrane Bank.",
-    "Candlewright Optics of Lisbrooke launched the Sollumar 3 on Monday and was sued by Penharrow Labs.",
+    "The Lisbrooke firm Candlewright Optics launched the Sollumar 3 on Monday and was sued by Penharrow Labs.",
 )
 
 
@@ -93,15 +93,15 @@ def main(out: Path = OUT) -> int:
     console = Console()
     train, dev, test = (list(read_records([sample_path(split)])) for split in ("train", "dev", "test"))
     console.print(
-        f"The sample: {len(train)} sentences for training, {len(dev)} to choose the best epoch, {len(test)} held out."
+        f"The sample: {len(train)} sentences to train on, {len(dev)} to pick the best epoch, {len(test)} held out."
     )
 
     if out.exists():
         shutil.rmtree(out)
     config = UTCIEConfig(
         # a narrower network and fewer epochs than by default, so that the demo takes minutes
-        model=UTCIEModelConfig(channels=32),
-        trainer=TrainConfig(epochs=10),
+        model=UTCIEModelConfig(channels=32, schema_filter=True),
+        trainer=TrainConfig(epochs=8),
     )
     model = UTCIE(config)
     model.fit(train, dev, out=out / "run")
