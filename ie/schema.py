@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from nlpkit.configs import nearest
 from nlpkit.errors import DataError
 from nlpkit.ie.types import IERecord
+
+KEYS = ("entity_types", "relation_types", "event_types", "discontinuous")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,17 +94,47 @@ class IESchema:
             discontinuous=discontinuous,
         )
 
+    def completed(self, records: Iterable[IERecord], symmetric: Iterable[str] = ()) -> IESchema:
+        """These labels, with what the training records tell of them.
+
+        A schema file need not say which types a relation joins or that arguments may have several fragments, and
+        relation types may be called symmetric elsewhere, too.
+        """
+        found = IESchema.from_records(records)
+        seen = {r.name: r.signatures for r in found.relation_types or ()}
+        symmetric = frozenset(symmetric)
+        relations = self.relation_types and tuple(
+            replace(
+                r,
+                symmetric=r.symmetric or r.name in symmetric,
+                signatures=seen.get(r.name) if r.signatures is None else r.signatures,
+            )
+            for r in self.relation_types
+        )
+        is_discontinuous = self.discontinuous or (found.discontinuous and bool(self.event_types))
+        return replace(self, relation_types=relations, discontinuous=is_discontinuous)
+
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> IESchema:
-        """The inverse of :meth:`to_dict`; the counts in ``train_signatures`` are ignored."""
-        relations = data.get("relation_types")
-        events = data.get("event_types")
-        entities = data.get("entity_types")
+        """The inverse of :meth:`to_dict`; the counts in ``train_signatures`` are ignored.
+
+        Raises:
+            TypeError: A value is of another form; the message names its key.
+        """
+        if not isinstance(data, Mapping):
+            raise TypeError(f"expected an object, found {data!r}")
+        relations, events = data.get("relation_types"), data.get("event_types")
+        if not isinstance(relations, list | tuple | None):
+            raise TypeError(f"relation_types: expected a list, found {relations!r}")
+        if not isinstance(events, Mapping | None):
+            raise TypeError(f"event_types: expected an object with a list of roles for each type, found {events!r}")
+        types = None if relations is None else tuple(_relation_type(r) for r in relations)
+        _labels("relation_types", [r.name for r in types or ()])
         return cls(
-            entity_types=None if entities is None else tuple(entities),
-            relation_types=None if relations is None else tuple(_relation_type(r) for r in relations),
-            event_types=None if events is None else {t: tuple(r) for t, r in events.items()},
-            discontinuous=bool(data.get("discontinuous", False)),
+            entity_types=None if data.get("entity_types") is None else _labels("entity_types", data["entity_types"]),
+            relation_types=types,
+            event_types=None if events is None else {t: _labels(f"event_types.{t}", r) for t, r in events.items()},
+            discontinuous=_flag(data, "discontinuous"),
         )
 
     @classmethod
@@ -109,10 +142,15 @@ class IESchema:
         """Read a schema file, the form that :meth:`to_dict` gives, as JSON.
 
         Raises:
-            DataError: The file is no JSON object of that form.
+            DataError: The file is no JSON object of that form, or a key of it looks misspelled.
         """
         try:
-            return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
+            data = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+            schema = cls.from_dict(data)
+            for key in data:
+                if key not in KEYS and (near := nearest(key, KEYS, n=1)) and near[0] not in data:
+                    raise ValueError(f"unknown key {key!r}, did you mean {near[0]!r}?")
+            return schema
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise DataError(
                 f"{path}: not a label schema ({error}); expected a JSON object with the keys "
@@ -140,6 +178,33 @@ class IESchema:
 def _relation_type(data: Mapping[str, Any] | str) -> RelationType:
     if isinstance(data, str):
         return RelationType(name=data)
+    if not isinstance(data, Mapping) or not isinstance(data.get("name"), str):
+        raise TypeError(f"relation_types: expected names, or objects with a 'name', found {data!r}")
     pairs = data.get("signatures", data.get("train_signatures"))
-    signatures = None if pairs is None else tuple((p[0], p[1]) for p in pairs)
-    return RelationType(name=data["name"], symmetric=bool(data.get("symmetric", False)), signatures=signatures)
+    return RelationType(
+        name=data["name"],
+        symmetric=_flag(data, "symmetric"),
+        signatures=None if pairs is None else tuple(_signature(data["name"], pair) for pair in pairs),
+    )
+
+
+def _signature(relation: str, pair: object) -> tuple[str, str]:
+    if not isinstance(pair, list | tuple) or len(pair) < 2 or not all(isinstance(name, str) for name in pair[:2]):
+        raise TypeError(f"relation_types: {relation}: expected pairs of head type and tail type, found {pair!r}")
+    return pair[0], pair[1]
+
+
+def _labels(place: str, names: object) -> tuple[str, ...]:
+    """Different names; a single text is no list of its letters."""
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) and name.strip() for name in names):
+        raise TypeError(f"{place}: expected a list of names, found {names!r}")
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise TypeError(f"{place}: {', '.join(twice)} given twice")
+    return tuple(names)
+
+
+def _flag(data: Mapping[str, Any], key: str) -> bool:
+    value = data.get(key, False)
+    if not isinstance(value, bool):
+        raise TypeError(f"{key}: expected true or false, found {value!r}")
+    return value

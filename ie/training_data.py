@@ -80,21 +80,31 @@ def load_training_data(
             f"no dev data given: {len(dev_records)} of {len(train_records) + len(dev_records)} training records "
             f"({dev_share:.0%}) are held out to pick the best epoch"
         )
-    elif dev is not None:
-        if not dev_records:
-            raise DataError(
-                f"{describe(dev)}: there is no dev record in it; leave --dev out to hold out training records"
-            )
+    elif dev is not None and not dev_records:
+        raise DataError(f"{describe(dev)}: there is no dev record in it; leave --dev out to hold out training records")
+    if dev_records:
         notes += _leaks(train_records, dev_records)
     if isinstance(schema, (str, Path)):
         schema = IESchema.from_file(schema)
-    labels = schema or IESchema.from_records(train_records, symmetric)
+    if schema is None:
+        labels = IESchema.from_records(train_records, symmetric)
+    else:
+        labels = schema.completed(train_records, symmetric)
     if not (labels.entity_types or labels.event_types):
         raise DataError(
             f"{describe(train)}: no record has an entity or an event; nothing can be learned. "
             "Annotate some, or name the labels with --schema"
         )
-    notes += _unknown_symmetric(labels, symmetric) + _left_out(train_records, labels)
+    notes += _unknown_symmetric(labels, symmetric)
+    notes += [
+        f"warning: {what} in the training data that are not in the schema are not learned: {', '.join(names)}"
+        for what, names in _unknown_labels(train_records, labels)
+    ]
+    where = "dev data" if dev is not None else "held-out records"
+    notes += [
+        f"warning: {what} in the {where} that are not known from training can only be missed: {', '.join(names)}"
+        for what, names in _unknown_labels(dev_records, labels, is_scored=True)
+    ]
     return TrainingData(train_records, dev_records, labels, tuple(notes), tuple(_sources(train, len(train_records))))
 
 
@@ -153,31 +163,35 @@ def _leaks(train: Sequence[IERecord], dev: Sequence[IERecord]) -> list[str]:
 
 
 def _unknown_symmetric(schema: IESchema, symmetric: Sequence[str]) -> list[str]:
-    known = {relation.name for relation in schema.relation_types or ()}
+    known = _relation_names(schema) or ()
     return [
         f"warning: data.symmetric names {name!r}, which is no relation type" for name in symmetric if name not in known
     ]
 
 
-def _left_out(records: Sequence[IERecord], schema: IESchema) -> list[str]:
-    """Labels of the training data that a given schema does not have."""
+def _unknown_labels(
+    records: Sequence[IERecord], schema: IESchema, *, is_scored: bool = False
+) -> list[tuple[str, list[str]]]:
+    """Kinds of labels, each with the names in the records that the schema does not have.
+
+    With ``is_scored`` without the kinds that the schema does not model at all: they are not scored either.
+    """
     found = IESchema.from_records(records)
-    pairs = (
-        ("entity types", set(found.entity_types or ()), set(schema.entity_types or ())),
-        (
-            "relation types",
-            {r.name for r in found.relation_types or ()},
-            {r.name for r in schema.relation_types or ()},
-        ),
-        ("event types", set(found.trigger_types), set(schema.trigger_types)),
-        ("roles", set(found.roles), set(schema.roles)),
+    kinds = (
+        ("entity types", found.entity_types, schema.entity_types),
+        ("relation types", _relation_names(found), _relation_names(schema)),
+        ("event types", found.event_types, schema.event_types),
+        ("roles", found.roles, schema.event_types and schema.roles),
     )
     return [
-        f"warning: {what} in the training data that are not in the schema are not learned: "
-        f"{', '.join(sorted(have - want))}"
-        for what, have, want in pairs
-        if have - want
+        (what, unknown)
+        for what, have, known in kinds
+        if not (is_scored and known is None) and (unknown := sorted({*(have or ())} - {*(known or ())}))
     ]
+
+
+def _relation_names(schema: IESchema) -> list[str] | None:
+    return None if schema.relation_types is None else [relation.name for relation in schema.relation_types]
 
 
 def _sources(data: Records, n_records: int) -> list[dict[str, Any]]:

@@ -58,6 +58,8 @@ def test_labels_of_held_out_records_are_not_learned():
     rare = [line("x y", (0, 1, f"T{k}")) for k in range(10)]
     data = load_training_data(rare, None, dev_share=0.3)
     assert len(data.dev) == 3
+    missed = sorted(e.type for record in data.dev for e in record.entities or ())
+    assert any("held-out" in note and note.endswith(", ".join(missed)) for note in data.notes)
     assert set(data.schema.entity_types or ()) == {e.type for r in data.train for e in r.entities or ()}
     assert not {e.type for r in data.dev for e in r.entities or ()} & set(data.schema.entity_types or ())
 
@@ -105,7 +107,7 @@ def test_data_without_any_label_is_refused(records):
 
 def test_a_given_schema_makes_records_without_labels_usable():
     schema = IESchema(entity_types=("Person",))
-    assert load_training_data([line("Bo left")], DEV, schema=schema).schema is schema
+    assert load_training_data([line("Bo left")], DEV, schema=schema).schema == schema
 
 
 def test_a_schema_without_labels_is_refused():
@@ -144,7 +146,7 @@ def test_dev_equal_to_train_is_a_warning():
 
 def test_some_shared_texts_are_counted_whatever_their_labels():
     shared = [line(TRAIN[0]["text"]), *DEV]
-    (note,) = load_training_data(TRAIN, shared).notes
+    note, _ = load_training_data(TRAIN, shared).notes
     assert "1 of 2 dev texts" in note
 
 
@@ -177,6 +179,14 @@ def test_labels_that_the_schema_lacks_are_listed():
     assert any("Firm" in note and "Person" not in note for note in notes)
 
 
+def test_only_labels_that_are_scored_can_be_missed():
+    dev = [{**DEV[0], "events": [{"trigger": {"start": 4, "end": 10, "type": "Stay"}, "arguments": []}]}]
+    notes = load_training_data(TRAIN, dev).notes
+    assert notes == (
+        "warning: entity types in the dev data that are not known from training can only be missed: Place",
+    )
+
+
 def test_a_schema_file_is_read_and_a_wrong_one_is_named(write, tmp_path):
     file = tmp_path / "labels.json"
     file.write_text(json.dumps({"entity_types": ["Person", "Extra"]}), encoding="utf-8")
@@ -184,6 +194,59 @@ def test_a_schema_file_is_read_and_a_wrong_one_is_named(write, tmp_path):
     file.write_text("[1]", encoding="utf-8")
     with pytest.raises(DataError, match=r"labels\.json"):
         load_training_data(TRAIN, DEV, schema=file)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"entity_types": "Person"}, "entity_types: expected a list of names, found 'Person'"),
+        ({"entity_types": [1]}, "entity_types: expected a list of names"),
+        ({"entity_types": [" "]}, "entity_types: expected a list of names"),
+        ({"entity_types": ["A", "A"]}, "entity_types: A given twice"),
+        ({"entity_types": ["A"], "relation_types": "r"}, "relation_types: expected a list"),
+        ({"entity_types": ["A"], "relation_types": [{"nmae": "r"}]}, "objects with a 'name'"),
+        ({"entity_types": ["A"], "relation_types": ["r", {"name": "r"}]}, "relation_types: r given twice"),
+        ({"entity_types": ["A"], "relation_types": [{"name": "r", "symmetric": "no"}]}, "symmetric: expected true or"),
+        ({"entity_types": ["A"], "relation_types": [{"name": "r", "signatures": ["AB"]}]}, "r: expected pairs"),
+        ({"event_types": ["E"]}, "event_types: expected an object"),
+        ({"event_types": {"E": "buyer"}}, "event_types.E: expected a list of names, found 'buyer'"),
+        ({"entity_type": ["A"], "event_types": {"E": []}}, "unknown key 'entity_type', did you mean 'entity_types'?"),
+    ],
+)
+def test_each_fault_of_a_schema_file_is_named(content, message, tmp_path):
+    file = tmp_path / "labels.json"
+    file.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        IESchema.from_file(file)
+    assert message in str(caught.value)
+
+
+def test_a_schema_file_may_hold_more_than_labels(tmp_path):
+    file = tmp_path / "labels.json"
+    file.write_text('\ufeff{"entity_types": ["A"], "author": "me"}', encoding="utf-8")
+    assert IESchema.from_file(file) == IESchema(entity_types=("A",))
+
+
+def test_a_given_schema_is_completed_by_the_training_data():
+    record = {
+        **line("Bo met Al", (0, 2, "P"), (7, 9, "P")),
+        "relations": [{"head": 0, "tail": 1, "type": "met"}],
+        "events": [
+            {
+                "trigger": {"start": 3, "end": 6, "type": "Meeting"},
+                "arguments": [{"start": s, "end": s + 2, "role": "who", "group": 1} for s in (0, 7)],
+            }
+        ],
+    }
+    given = IESchema.from_dict(
+        {"entity_types": ["P"], "relation_types": ["met", "knows"], "event_types": {"Meeting": ["who"]}}
+    )
+    schema = load_training_data([record], DEV, schema=given, symmetric=["met"]).schema
+    assert schema.relation_types == (
+        RelationType(name="met", symmetric=True, signatures=(("P", "P"),)),
+        RelationType(name="knows"),
+    )
+    assert schema.discontinuous
 
 
 def test_symmetric_types_are_marked_and_misspelled_ones_said():
