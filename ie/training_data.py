@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import random
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from nlpkit.errors import DataError
+from nlpkit.errors import ConfigError, DataError
 from nlpkit.ie.reader import read_records, records_from
 from nlpkit.ie.schema import IESchema
 from nlpkit.ie.types import IERecord
@@ -30,7 +32,7 @@ class TrainingData:
         dev: Records that pick the best epoch; empty if there is none.
         schema: The labels, from the training records or given; never from dev.
         notes: What the user should know: how dev was made, leaks, labels left out.
-        sources: File name, hash and number of records of each training file.
+        sources: File name, hash, number of records and licence of each training file.
     """
 
     train: list[IERecord]
@@ -38,6 +40,10 @@ class TrainingData:
     schema: IESchema
     notes: tuple[str, ...]
     sources: tuple[dict[str, Any], ...]
+
+    def identity(self) -> dict[str, Any]:
+        """What a run that is taken up again has to find unchanged: the labels, and hashes of all annotations."""
+        return {"labels": self.schema.to_dict(), "train": _hash(self.train), "dev": _hash(self.dev)}
 
 
 def load_training_data(
@@ -50,6 +56,7 @@ def load_training_data(
     limit: int | None = None,
     dev_share: float = 0.1,
     seed: int = 1,
+    licence: str | None = None,
 ) -> TrainingData:
     """Read, check and split.
 
@@ -62,10 +69,14 @@ def load_training_data(
         limit: Use only the first training records.
         dev_share: The share that is held out.
         seed: Rules which records are held out.
+        licence: The licence of the training data, for its provenance.
 
     Raises:
+        ConfigError: ``limit`` is below 1.
         DataError: All problems of the training data and of the dev data, or nothing to learn in them.
     """
+    if limit is not None and limit < 1:
+        raise ConfigError(f"expected at least 1, got {limit}", key="limit")
     problems: list[Any] = []
     train_records = _read(train, misaligned, problems, limit)
     dev_records = [] if dev is None else _read(dev, misaligned, problems, None)
@@ -74,6 +85,7 @@ def load_training_data(
     notes = []
     if not train_records:
         raise DataError(f"{describe(train)}: there is no record in it; give a file with one record a line")
+    sources = tuple({**source, "licence": licence} for source in _sources(train, train_records))
     if dev is None and dev_share and len(train_records) > 1:
         train_records, dev_records = _hold_out(train_records, dev_share, seed)
         notes.append(
@@ -105,7 +117,7 @@ def load_training_data(
         f"warning: {what} in the {where} that are not known from training can only be missed: {', '.join(names)}"
         for what, names in _unknown_labels(dev_records, labels, is_scored=True)
     ]
-    return TrainingData(train_records, dev_records, labels, tuple(notes), tuple(_sources(train, len(train_records))))
+    return TrainingData(train_records, dev_records, labels, tuple(notes), sources)
 
 
 def read_or_check(data: Records, *, misaligned: Misaligned = "error") -> Iterable[IERecord]:
@@ -194,11 +206,25 @@ def _relation_names(schema: IESchema) -> list[str] | None:
     return None if schema.relation_types is None else [relation.name for relation in schema.relation_types]
 
 
-def _sources(data: Records, n_records: int) -> list[dict[str, Any]]:
+def _sources(data: Records, records: Sequence[IERecord]) -> list[dict[str, Any]]:
+    """Where the training records come from; the hash is of the file, or of the records if no file can be reread."""
     paths = _paths(data)
     if not paths:
-        return [{"file": None, "records": n_records}]
-    return [
-        {"file": Path(path).name, "sha256": hashlib.sha256(Path(path).read_bytes()).hexdigest(), "licence": None}
-        for path in paths
-    ]
+        return [{"file": None, "sha256": _hash(records), "records": len(records)}]
+    n_records = Counter(record.source.file for record in records if record.source)
+    sources = []
+    for path in map(Path, paths):
+        if path.is_file():
+            with path.open("rb") as handle:
+                digest = hashlib.file_digest(handle, "sha256").hexdigest()
+        else:  # a pipe is empty by now
+            digest = _hash([record for record in records if record.source and record.source.file == str(path)])
+        sources.append({"file": path.name, "sha256": digest, "records": n_records[str(path)]})
+    return sources
+
+
+def _hash(records: Iterable[IERecord]) -> str:
+    digest = hashlib.sha256()
+    for record in records:
+        digest.update(json.dumps(record.to_dict(), sort_keys=True).encode("ascii") + b"\n")
+    return digest.hexdigest()

@@ -101,6 +101,9 @@ class IEDataConfig:
     symmetric: tuple[str, ...] = ()
     """Relation types without direction; a schema file may say so too."""
 
+    licence: str | None = None
+    """Licence of the training data, kept in the saved model beside their hash."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class UTCIEConfig:

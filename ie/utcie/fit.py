@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ from nlpkit.ie.utcie.task import UTCIETask
 from nlpkit.ie.words import WordView
 from nlpkit.seed import derive_seed, preserved_rng, seed_everything
 from nlpkit.training import Phase, PhaseData, TrainSummary, train
+from nlpkit.training.checkpoint import check_out
 from nlpkit.training.run import finish_run, write_settings
 
 if TYPE_CHECKING:
@@ -54,26 +56,9 @@ def fit(
     resume: bool,
 ) -> TrainSummary:
     """Train ``model`` in place, see :meth:`nlpkit.ie.utcie.api.UTCIE.fit`; if it fails, the model is as before."""
-    before = dict(vars(model))
-    try:
-        return _fit(model, train_records, dev_records, out, schema, init_from, limit, resume)
-    except BaseException:
-        vars(model).clear()
-        vars(model).update(before)
-        raise
-
-
-def _fit(
-    model: UTCIE,
-    train_records: Records,
-    dev_records: Records | None,
-    out: Path | None,
-    schema: IESchema | str | Path | None,
-    init_from: str | Path | None,
-    limit: int | None,
-    resume: bool,
-) -> TrainSummary:
     config = model.given_config
+    if out is not None:
+        check_out(out, resume=resume)
     data = load_training_data(
         train_records,
         dev_records,
@@ -83,7 +68,36 @@ def _fit(
         limit=limit,
         dev_share=config.trainer.dev_share,
         seed=config.seed,
+        licence=config.data.licence,
     )
+    with _as_before_if_it_fails(model):
+        _install(model, data, init_from)
+        phase = _make_phase(model, data)
+        if out is not None:
+            names = {"schema": schema, "limit": limit, "init_from": init_from}
+            write_settings(out, to_dict(config), model.name, train_records, dev_records, **names)
+        summary = _train(model, phase, data, out, resume)
+        model.dev_scores = dict(summary.dev)
+        model.to(config.trainer.device)
+        if out is not None:
+            finish_run(out)
+    return summary
+
+
+@contextmanager
+def _as_before_if_it_fails(model: UTCIE) -> Iterator[None]:
+    before = dict(vars(model))
+    try:
+        yield
+    except BaseException:
+        vars(model).clear()
+        vars(model).update(before)
+        raise
+
+
+def _install(model: UTCIE, data: TrainingData, init_from: str | Path | None) -> None:
+    """Give the model new modules for the labels of the data."""
+    config = model.given_config
     layout = LabelLayout(data.schema, config.model.split_links)
     with preserved_rng():
         seed_everything(derive_seed(config.seed, "init"))
@@ -93,56 +107,53 @@ def _fit(
         network = UTCIENetwork(config.model, encoder.dim, layout.n_labels, output_bias(layout, config.model.link_loss))
     if init_from is not None:
         _warm_start(network, layout, init_from)
-    examples = prepare(data.train, encoder, config.model, layout=layout, misaligned=config.data.misaligned)
+    model._install(encoder, network, layout)
+
+
+def _make_phase(model: UTCIE, data: TrainingData) -> Phase:
+    """The records as the modules of the model see them; settles what ``auto`` stands for."""
+    config = model.given_config
+    encoder, network = model.modules
+    examples = prepare(data.train, encoder, config.model, layout=model.layout, misaligned=config.data.misaligned)
     if not window_list(examples):
         raise DataError("all training texts are empty; there is nothing to learn from")
-    resolved = replace(config, model=_resolve_policies(config.model, examples))
-    model.config = resolved
-    model._install(encoder, network, layout)
+    model.config = replace(config, model=_resolve_policies(config.model, examples))
     model.notes, model.training_data = data.notes + _training_notes(examples), data.sources
     dev = prepare(data.dev, encoder, config.model)
     has_dev_words = bool(window_list(dev))
     if dev and not has_dev_words:
         model.notes += ("warning: all dev texts are empty; the last epoch counts as the best",)
-    task = UTCIETask(encoder, network, layout, config.model, _DevScorer(model, data, dev))
-    settings = to_dict(config)
+    return Phase(
+        name="train",
+        task=UTCIETask(encoder, network, model.layout, config.model, _DevScorer(model, data, dev)),
+        train=_phase_data(examples, encoder),
+        dev=_phase_data(dev, encoder) if has_dev_words else None,
+    )
+
+
+def _train(model: UTCIE, phase: Phase, data: TrainingData, out: Path | None, resume: bool) -> TrainSummary:
+    config = model.given_config
 
     def save_best(folder: Path) -> None:
-        model.dev_scores = dict(task.dev_result)
+        model.dev_scores = dict(phase.task.dev_result)
         model.save(folder)
 
     def load_best(folder: Path) -> None:
         best = type(model).load(folder, device="cpu")
-        for mine, its in zip((encoder, network), best.modules, strict=True):
+        for mine, its in zip(model.modules, best.modules, strict=True):
             mine.load_state_dict(its.state_dict())
 
-    if out is not None:
-        write_settings(
-            out, settings, model.name, train_records, dev_records, schema=schema, limit=limit, init_from=init_from
-        )
-    summary = train(
-        [
-            Phase(
-                name="train",
-                task=task,
-                train=_phase_data(examples, encoder),
-                dev=_phase_data(dev, encoder) if has_dev_words else None,
-            )
-        ],
+    return train(
+        [phase],
         config.trainer,
         seed=config.seed,
         out=out,
         resume=resume,
         save_best=save_best,
         load_best=load_best,
-        settings=settings,
+        settings={**to_dict(config), "training_data": data.identity()},
         notes=model.notes,
     )
-    model.dev_scores = dict(summary.dev)
-    model.to(config.trainer.device)
-    if out is not None:
-        finish_run(out)
-    return summary
 
 
 def output_bias(layout: LabelLayout, link_loss: str) -> Tensor:

@@ -11,8 +11,6 @@ from nlpkit.ie.schema import IESchema
 from nlpkit.ie.words import WordView
 from nlpkit.text.windows import owner
 
-GROUPS = ("entities", "relations", "events")
-
 
 class LinkChannels(NamedTuple):
     """The channels of relations or roles: one threshold, then the types.

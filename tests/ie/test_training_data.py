@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
-from nlpkit.errors import DataError
+from nlpkit.errors import ConfigError, DataError
 from nlpkit.ie.schema import IESchema, RelationType
 from nlpkit.ie.training_data import describe, load_training_data, read_or_check
 from nlpkit.ie.types import Entity, IERecord
@@ -263,7 +266,37 @@ def test_provenance_has_the_file_name_its_hash_and_no_folder(write, tmp_path):
     assert source["file"] == "train.jsonl"
     assert source["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
     assert str(tmp_path) not in json.dumps(load_training_data(file, DEV).sources)
-    assert load_training_data(TRAIN, DEV).sources == ({"file": None, "records": 10},)
+    assert (source["records"], source["licence"]) == (10, None)
+    (made,) = load_training_data(TRAIN, DEV, licence="CC0-1.0").sources
+    assert (made["file"], made["records"], made["licence"]) == (None, 10, "CC0-1.0")
+    assert made["sha256"] != load_training_data(TRAIN[1:], DEV).sources[0]["sha256"]
+    (part,) = load_training_data(file, None, limit=4).sources
+    assert part["records"] == 4
+
+
+def test_provenance_of_a_pipe_is_that_of_its_records(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    content = "".join(json.dumps(r) + "\n" for r in TRAIN)
+    writer = threading.Thread(target=pipe.write_text, args=(content,))
+    writer.start()
+    (source,) = load_training_data(pipe, DEV).sources
+    writer.join()
+    assert source["sha256"] == load_training_data(TRAIN, DEV).sources[0]["sha256"]
+
+
+def test_identity_changes_with_every_annotation():
+    before = load_training_data(TRAIN, DEV).identity()
+    assert load_training_data([*map(dict, TRAIN)], DEV).identity() == before
+    other = [line("Ada stayed", (4, 10, "Place"))]
+    assert load_training_data(TRAIN, other).identity() == before | {"dev": ANY}
+    assert load_training_data(TRAIN, other).identity() != before
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_limit_below_one_is_refused(limit):
+    with pytest.raises(ConfigError, match="limit: expected at least 1"):
+        load_training_data(TRAIN, DEV, limit=limit)
 
 
 def test_read_or_check_takes_what_fit_takes(write):

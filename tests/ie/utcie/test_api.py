@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -309,6 +310,26 @@ def test_a_folder_with_something_in_it_is_not_written_over(make_config, few_reco
         model.fit(few_records[:2], out=tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["mine.txt"]
     assert not model.is_fitted
+
+
+@pytest.mark.parametrize("is_new", [False, True])
+def test_a_run_is_not_taken_up_with_other_labels(is_new, make_config, few_records, tmp_path):
+    config = make_config(trainer={"epochs": 1})
+    UTCIE(config).fit(few_records, out=tmp_path / "run")
+    first, *rest = few_records
+    entity, *others = first.entities
+    label = "New" if is_new else next(e.type for e in others if e.type != entity.type)
+    changed = replace(first, entities=(replace(entity, type=label), *others))
+    with pytest.raises(ConfigError, match="training_data"):
+        UTCIE(config).fit([changed, *rest], out=tmp_path / "run", resume=True)
+
+
+def test_a_run_folder_that_cannot_be_used_is_refused_before_the_data_is_read(make_config, tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(ConfigError, match="is not empty"):
+        UTCIE(make_config()).fit(tmp_path / "missing.jsonl", out=tmp_path)
+    with pytest.raises(ConfigError, match="no run to go on with"):
+        UTCIE(make_config()).fit(tmp_path / "missing.jsonl", out=tmp_path, resume=True)
 
 
 def test_a_failed_training_leaves_the_model_as_it_was(make_config, few_records, tmp_path, monkeypatch):
