@@ -101,7 +101,7 @@ def main(out: Path = OUT) -> int:
     config = UTCIEConfig(
         # a narrower network and fewer epochs than by default, so that the demo takes minutes
         model=UTCIEModelConfig(channels=32, schema_filter=True),
-        trainer=TrainConfig(epochs=8),
+        trainer=TrainConfig(epochs=10),
     )
     model = UTCIE(config)
     model.fit(train, dev, out=out / "run")

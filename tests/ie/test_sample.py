@@ -17,6 +17,7 @@ import pytest
 from nlpkit.ie.parse import parse_record
 from nlpkit.ie.reader import read_records
 from nlpkit.ie.sample import SPLITS, sample_path
+from nlpkit.ie.schema import IESchema
 from nlpkit.ie.types import IERecord
 from nlpkit.ie.words import word_view
 
@@ -165,6 +166,27 @@ def test_dev_and_test_have_no_label_that_train_lacks(records: Mapping[str, list[
     assert labels("test") <= labels("train")
     assert labels("dev") <= labels("train")
     assert len({label for label in labels("train") if label[0] == "entity"}) == 7
+
+
+def test_the_labels_are_the_intended_ones(records: Mapping[str, list[IERecord]]) -> None:
+    schema = IESchema.from_records(records["train"])
+    assert schema.event_types == {
+        "Acquisition": ("buyer", "date", "price", "seller", "target"),
+        "Departure": ("date", "former_employer", "former_title", "leaver"),
+        "Hiring": ("date", "employer", "person", "title"),
+        "Investment": ("amount", "date", "investor", "recipient"),
+        "Launch": ("company", "date", "place", "product"),
+        "Lawsuit": ("damages", "date", "defendant", "place", "plaintiff"),
+    }
+    signatures = {r.name: r.signatures for r in schema.relation_types or ()}
+    assert signatures == {
+        "based_in": (("Organization", "Location"),),
+        "founder_of": (("Person", "Organization"),),
+        "has_title": (("Person", "Title"),),
+        "makes": (("Organization", "Product"),),
+        "part_of": (("Organization", "Organization"),),
+        "works_for": (("Person", "Organization"),),
+    }
 
 
 def test_events_on_one_trigger_share_a_role_only_with_its_arguments(records: Mapping[str, list[IERecord]]) -> None:
