@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from nlpkit.errors import ConfigError
 
@@ -52,7 +53,7 @@ def encoder_folder(name: str) -> Path:
 
 def position_limit(folder: Path) -> int:
     """Most pieces, special ones included, that an encoder can read, from its ``config.json``."""
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config = read_settings(folder / "config.json")
     limit = config.get("max_position_embeddings") or config.get("n_positions")
     if not isinstance(limit, int) or limit <= 0:
         return DEFAULT_POSITIONS
@@ -60,3 +61,18 @@ def position_limit(folder: Path) -> int:
         pad = config.get("pad_token_id")
         limit -= (1 if pad is None else pad) + 1
     return limit
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """A settings file of an encoder folder.
+
+    Raises:
+        ConfigError: It cannot be read, or is no JSON object.
+    """
+    try:
+        settings = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ConfigError(f"cannot read {str(path)!r}: {error}; copy it again", key="encoder.name") from error
+    if not isinstance(settings, dict):
+        raise ConfigError(f"{str(path)!r} is no JSON object; copy it again", key="encoder.name")
+    return settings

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nlpkit.encoder.folder import read_settings
 from nlpkit.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class WordTokenizer:
         """Read the tokenizer of a Hugging Face model folder.
 
         Raises:
-            ConfigError: If the folder has no tokenizer that the tokenizers library can run.
+            ConfigError: If the folder has no tokenizer that the tokenizers library can run, or a broken settings file.
         """
         from nlpkit._compat import load_fast_tokenizer
 
@@ -64,9 +65,9 @@ class WordTokenizer:
                 f"the folder {str(folder)!r} has no usable fast tokenizer ({error}); expected a tokenizer.json",
                 key="encoder.name",
             ) from error
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        config = read_settings(folder / "config.json")
         side_files = {
-            name: {k: v for k, v in json.loads(path.read_text(encoding="utf-8")).items() if k not in _LOCAL_KEYS}
+            name: {k: v for k, v in read_settings(path).items() if k not in _LOCAL_KEYS}
             for name in _SIDE_FILES
             if (path := folder / name).is_file()
         }

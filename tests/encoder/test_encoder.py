@@ -166,6 +166,16 @@ def test_faulty_folders_are_settings_errors(tiny_encoder: Path, tmp_path: Path) 
         TextEncoder.from_folder(tmp_path)
 
 
+@pytest.mark.parametrize("content", ["{not json", "[]", "\xff"])
+@pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json"])
+def test_a_broken_settings_file_is_named(name: str, content: str, tiny_encoder: Path, tmp_path: Path) -> None:
+    for path in tiny_encoder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / name).write_bytes(content.encode("latin-1"))
+    with pytest.raises(ConfigError, match=rf"encoder\.name: .*/{name}'"):
+        TextEncoder.from_folder(tmp_path)
+
+
 def test_a_tokenizer_of_another_model_is_refused(encoder_of: dict[str, Path], tmp_path: Path) -> None:
     for name in ("config.json", "model.safetensors"):
         (tmp_path / name).write_bytes((encoder_of["deberta"] / name).read_bytes())
