@@ -153,16 +153,9 @@ def _arguments(record: IERecord, symmetric: frozenset[str]) -> Iterable[_Item]:
 
 def _span(record: IERecord, item: Entity | Trigger | Argument) -> dict[str, object]:
     label = {"role": item.role} if isinstance(item, Argument) else {"type": item.type}
-    return {"start": item.start, "end": item.end, **label, "text": surface(record, item.start, item.end)}
+    return {"start": item.start, "end": item.end, **label, "text": record.surface(item.start, item.end)}
 
 
 def _score(item: object) -> dict[str, object]:
     score = getattr(item, "score", None)
     return {} if score is None else {"score": score}
-
-
-def surface(record: IERecord, start: int, end: int) -> str:
-    """The text of a span: a slice of the text, or the words with blanks between them."""
-    if record.tokens is not None:
-        return " ".join(record.tokens[start:end])
-    return (record.text or "")[start:end]

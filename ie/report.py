@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from nlpkit.ie.mistakes import surface
 from nlpkit.ie.types import Argument, Entity, Event, IERecord, IEResult, Relation, Trigger
 from nlpkit.report.html import Section, data_table, escape, html_page
 from nlpkit.report.marks import STYLE as MARK_STYLE
@@ -134,17 +133,17 @@ def item_table(record: IERecord) -> str:
     """Every item of a record as a row: kind, label, text, positions, score."""
     rows: list[tuple[object, ...]] = []
     for e in record.entities or ():
-        rows.append(("entity", e.type, surface(record, e.start, e.end), e.start, e.end, _score(e.score)))
+        rows.append(("entity", e.type, record.surface(e.start, e.end), e.start, e.end, _score(e.score)))
     for r in record.relations or ():
         head, tail = _ends(record, r)
-        text = f"{surface(record, head.start, head.end)} → {surface(record, tail.start, tail.end)}"
+        text = f"{record.surface(head.start, head.end)} → {record.surface(tail.start, tail.end)}"
         rows.append(("relation", r.type, text, head.start, tail.end, _score(r.score)))
     for event in record.events or ():
         t = event.trigger
-        rows.append(("trigger", t.type, surface(record, t.start, t.end), t.start, t.end, _score(t.score)))
+        rows.append(("trigger", t.type, record.surface(t.start, t.end), t.start, t.end, _score(t.score)))
         for a in event.arguments:
             label = f"{a.role} of {t.type}"
-            rows.append(("argument", label, surface(record, a.start, a.end), a.start, a.end, _score(a.score)))
+            rows.append(("argument", label, record.surface(a.start, a.end), a.start, a.end, _score(a.score)))
     unit = "code points" if record.tokens is None else "words"
     columns = ("kind", "label", "text", "start", "end", "score")
     return data_table(columns, rows, caption=f"Positions in {unit}, end exclusive", numeric=(3, 4, 5))
@@ -169,7 +168,7 @@ def arrow(label: str, *, note: str = "") -> str:
 
 def _relation_row(record: IERecord, relation: Relation, colours: _Colours) -> str:
     head, tail = (
-        chip(surface(record, e.start, e.end), e.type, colours.entities[e.type], note=_note(record, e, e.type))
+        chip(record.surface(e.start, e.end), e.type, colours.entities[e.type], note=_note(record, e, e.type))
         for e in _ends(record, relation)
     )
     return (
@@ -181,7 +180,7 @@ def _event_row(record: IERecord, event: Event, colours: _Colours) -> str:
     t = event.trigger
     parts = [
         chip(
-            surface(record, t.start, t.end),
+            record.surface(t.start, t.end),
             t.type,
             colours.events[t.type],
             css="trigger",
@@ -189,7 +188,7 @@ def _event_row(record: IERecord, event: Event, colours: _Colours) -> str:
         )
     ]
     for fragments in _whole_arguments(event):
-        text = " … ".join(surface(record, a.start, a.end) for a in fragments)
+        text = " … ".join(record.surface(a.start, a.end) for a in fragments)
         note = "; ".join(_note(record, a, a.role) for a in fragments)
         role = f'<span class="role">{escape(fragments[0].role)}</span>'
         parts.append(f'<span class="arg">{role}{chip(text, "", "var(--soft)", note=note)}</span>')
@@ -221,7 +220,7 @@ def _ends(record: IERecord, relation: Relation) -> tuple[Entity, Entity]:
 
 def _note(record: IERecord, item: Entity | Trigger | Argument, label: str) -> str:
     score = "" if item.score is None else f", score {_score(item.score)}"
-    return f"{label}: {surface(record, item.start, item.end)} [{item.start}, {item.end}){score}"
+    return f"{label}: {record.surface(item.start, item.end)} [{item.start}, {item.end}){score}"
 
 
 def _score(score: float | None) -> str:

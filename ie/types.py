@@ -89,6 +89,14 @@ class IERecord:
     extra: Mapping[str, Any] = field(default_factory=dict)
     source: Source | None = field(default=None, compare=False)
 
+    def surface(self, start: int, end: int) -> str:
+        """The text of a span: a slice of the text, or the words with blanks between them.
+
+        >>> IERecord(tokens=("Bo", "met")).surface(0, 2)
+        'Bo met'
+        """
+        return self.text[start:end] if self.text is not None else " ".join((self.tokens or ())[start:end])
+
     def to_dict(self) -> dict[str, Any]:
         """The record as plain JSON values, absent groups left out.
 

@@ -69,7 +69,8 @@ def write_conll(results: Iterable[IERecord], out: TextIO) -> None:
     """A word a line with its BIO tag after a tab, and a blank line after each record.
 
     Lines without a tab are comments: the record's id, and what flat tags cannot say. Where entities overlap the longest
-    wins, then the earlier, then the likelier; the others are named in a comment. White space in a word becomes ``_``.
+    wins, then the earlier, then the likelier; the others are named in comments, and relations and events are counted.
+    White space in a word becomes ``_``.
 
     >>> import sys
     >>> from nlpkit.ie.types import Entity
@@ -91,6 +92,9 @@ def write_conll(results: Iterable[IERecord], out: TextIO) -> None:
         for start, end, label in dropped:
             surface = _one_line(view.surface(start, end))
             lines.append(f"# left out, overlaps a longer entity: {label} words {start} to {end}: {surface}")
+        for what in ("relations", "events"):
+            if found := getattr(result, what):
+                lines.append(f"# left out, not of this format: {len(found)} {what}")
         lines += [f"{_column(word)}\t{_column(tag)}" for word, tag in zip(view.words, tags, strict=True)]
         text = "".join(f"{line}\n" for line in [*lines, ""])
         out.write(text if _is_utf(out) else _encodable(text, out))
@@ -117,15 +121,6 @@ formats: dict[str, Writer] = {
 """Name of ``--format`` and its writer."""
 
 
-def surface(record: IERecord, start: int, end: int) -> str:
-    """The text of a span in the record's own unit.
-
-    >>> surface(IERecord(tokens=("Bo", "met")), 0, 2)
-    'Bo met'
-    """
-    return record.text[start:end] if record.text is not None else " ".join((record.tokens or ())[start:end])
-
-
 def _heading(record: IERecord) -> str:
     text = record.text if record.text is not None else " ".join(record.tokens or ())
     return f"{record.id}: {text}" if record.id is not None else text
@@ -134,17 +129,17 @@ def _heading(record: IERecord) -> str:
 def _rows(record: IERecord) -> Iterator[tuple[str, str, str, float | None]]:
     """What was found: kind, label, text, score; arguments stand under their event."""
     for entity in record.entities or ():
-        yield "entity", entity.type, surface(record, entity.start, entity.end), entity.score
+        yield "entity", entity.type, record.surface(entity.start, entity.end), entity.score
     for relation in record.relations or ():
         ends = [(record.entities or ())[index] for index in (relation.head, relation.tail)]
-        text = " -> ".join(surface(record, e.start, e.end) for e in ends)
+        text = " -> ".join(record.surface(e.start, e.end) for e in ends)
         yield "relation", relation.type, text, relation.score
     for event in record.events or ():
         trigger = event.trigger
-        yield "event", trigger.type, surface(record, trigger.start, trigger.end), trigger.score
+        yield "event", trigger.type, record.surface(trigger.start, trigger.end), trigger.score
         for argument in event.arguments:
             part = "" if argument.group is None else f" (part of {argument.group})"
-            text = surface(record, argument.start, argument.end) + part
+            text = record.surface(argument.start, argument.end) + part
             yield "", f"  {argument.role}", text, argument.score
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 
-from nlpkit.ie.mistakes import find_mistakes, surface
+from nlpkit.ie.mistakes import find_mistakes
 from nlpkit.ie.types import Argument, Entity, Event, IERecord, Relation, Source, Trigger
 
 TOKENS = ("The", "Acme", "Corp", "of", "Ulm", "hired", "Bo")
@@ -106,5 +106,5 @@ def test_predicted_items_keep_their_score() -> None:
 
 def test_surface_of_text_is_a_slice_of_code_points() -> None:
     text = "I\u0307stanbul \U0001f469\u200d\U0001f52c\r\nUlm"
-    assert surface(IERecord(text=text), 10, 13) == "\U0001f469\u200d\U0001f52c"
-    assert surface(IERecord(tokens=TOKENS), 1, 3) == "Acme Corp"
+    assert IERecord(text=text).surface(10, 13) == "\U0001f469\u200d\U0001f52c"
+    assert IERecord(tokens=TOKENS).surface(1, 3) == "Acme Corp"

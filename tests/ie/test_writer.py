@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 
 import pytest
 
 from nlpkit.ie.reader import read_records
-from nlpkit.ie.types import Argument, Entity, Event, IEResult, InputInfo, Relation, Trigger
+from nlpkit.ie.types import Argument, Entity, Event, IERecord, IEResult, InputInfo, Relation, Trigger
 from nlpkit.ie.words import word_view
 from nlpkit.ie.writer import formats, write_conll, write_jsonl, write_table
 
@@ -153,6 +154,19 @@ def test_conll_gives_the_longest_entity_and_says_what_it_left_out():
         "# left out, overlaps a longer entity: Less words 4 to 5: a\n"
         "University\tB-Org\nof\tI-Org\nYork\tI-Org\nstaff\tO\na\tB-More\nb\tB-More\n\n"
     )
+
+
+def test_conll_says_that_it_holds_no_relations_and_events():
+    record = IERecord(
+        tokens=("Bo", "met", "Al"),
+        entities=(Entity(start=0, end=1, type="P"), Entity(start=2, end=3, type="P")),
+        relations=(Relation(head=0, tail=1, type="met"),),
+        events=(Event(trigger=Trigger(start=1, end=2, type="Meeting")),),
+    )
+    comments = [line for line in written("conll", [record]).splitlines() if line.startswith("#")]
+    assert comments == [f"# left out, not of this format: 1 {what}" for what in ("relations", "events")]
+    plain = replace(record, relations=(), events=None)
+    assert "#" not in written("conll", [plain])
 
 
 def test_conll_columns_stand_whatever_a_word_holds():
