@@ -107,6 +107,11 @@ def load_training_data(
             f"{describe(train)}: no record has an entity or an event; nothing can be learned. "
             "Annotate some, or name the labels with --schema"
         )
+    if labels.relation_types and not labels.entity_types:
+        raise DataError(
+            f"the schema has relation types ({', '.join(_relation_names(labels) or ())}) but no entity types for them "
+            "to link; add 'entity_types'"
+        )
     notes += _unknown_symmetric(labels, symmetric)
     notes += [
         f"warning: {what} in the training data that are not in the schema are not learned: {', '.join(names)}"

@@ -118,6 +118,12 @@ def test_a_schema_without_labels_is_refused():
         load_training_data([line("Bo left")], DEV, schema=IESchema(entity_types=()))
 
 
+def test_relations_without_entities_are_refused():
+    schema = IESchema(relation_types=(RelationType(name="met"),), event_types={"Meeting": ()})
+    with pytest.raises(DataError, match=r"relation types \(met\) but no entity types"):
+        load_training_data(TRAIN, DEV, schema=schema)
+
+
 def test_the_held_out_share_is_seeded_said_and_a_partition():
     data = load_training_data(TRAIN, None, dev_share=0.2, seed=3)
     again = load_training_data(TRAIN, None, dev_share=0.2, seed=3)
