@@ -63,7 +63,7 @@ def run(words: Sequence[str]) -> int:
     add("--json", action="store_true", help="print the report as JSON")
     found = parser.parse(words)
     require_files(found.files)
-    require_places(found.errors)
+    require_places(found.errors, inputs=found.files)
     check_files = cast("Callable[..., Report]", by_task[found.task].resolve("checker"))
     report = check_files(found.files, strict=found.strict, encoder=found.encoder, misaligned=found.misaligned)
     errors, warnings = list(report.errors), list(report.warnings)

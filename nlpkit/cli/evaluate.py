@@ -36,7 +36,8 @@ def run(words: Sequence[str]) -> int:
     if not spec.can_evaluate:
         raise ConfigError(f"the model {spec.name!r} cannot be evaluated")
     require_files(found.files)
-    require_places(found.report, found.errors)
+    reports_to = numbered(found.report, len(found.files)) if found.report else [found.report]
+    require_places(*reports_to, found.errors, inputs=found.files)
 
     model = load(folder, found.device)
     settings = prediction_settings(found)

@@ -158,6 +158,8 @@ def require_files(paths: Iterable[str], *, stdin: bool = False) -> None:
     for path in paths:
         if stdin and path == "-":
             continue
+        if not path:  # to Python the working folder; mostly a shell variable without a value
+            raise ConfigError("expected the name of a file, found an empty one")
         if Path(path).is_dir():
             raise IsADirectoryError(21, "is a folder; expected a file", path)
         # Opening a pipe, as in `<(command)`, would take what is in it.

@@ -121,3 +121,11 @@ def test_the_rest_is_counted(nlpkit: Run, tmp_path: Path, tiny_encoder: Path) ->
     assert done.out.count("error: ") == 20
     assert "... and 13 more errors; --errors F" in done.out
     assert done.out.splitlines()[-1].startswith("33 errors")
+
+
+def test_the_data_are_not_written_over(nlpkit: Run, faulty: Path, tiny_encoder: Path) -> None:
+    before = faulty.read_bytes()
+    done = nlpkit("check", faulty, "--encoder", tiny_encoder, "--errors", faulty)
+    assert (done.status, done.out) == (2, "")
+    assert "is also an input" in done.err
+    assert faulty.read_bytes() == before

@@ -62,3 +62,23 @@ def test_a_place_that_cannot_be_written_is_named_before_the_work(
     done = nlpkit("evaluate", folder, files[0], option, tmp_path / "none" / "f")
     assert (done.status, done.out) == (1, "")
     assert str(tmp_path / "none" / "f") in done.err
+
+
+@pytest.mark.parametrize("option", ["--report", "--errors"])
+def test_the_data_are_not_written_over(
+    nlpkit: Run, folder: Path, files: list[Path], tmp_path: Path, option: str
+) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(files[0])
+    for name in (files[0], link):
+        done = nlpkit("evaluate", folder, files[0], option, name)
+        assert (done.status, done.out) == (2, "")
+        assert "is also an input" in done.err
+    assert files[0].read_text() == "{}\n{}\n"
+
+
+def test_a_page_and_the_mistakes_are_two_files(nlpkit: Run, folder: Path, files: list[Path], tmp_path: Path) -> None:
+    place = tmp_path / "e-2.html"
+    done = nlpkit("evaluate", folder, *files, "--report", tmp_path / "e.html", "--errors", place)
+    assert (done.status, done.out) == (2, "")
+    assert str(place) in done.err

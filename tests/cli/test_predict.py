@@ -246,6 +246,20 @@ def test_an_output_that_cannot_be_written(nlpkit: Run, folder: Path, texts: Path
     assert (done.status, "folder" in done.err) == (1, True)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_names_the_file(nlpkit: Run, folder: Path, texts: Path) -> None:
+    done = nlpkit("predict", folder, texts, "--output", "/dev/full")
+    assert (done.status, done.out) == (1, "")
+    assert "/dev/full: No space left on device" in done.err
+
+
+@pytest.mark.parametrize("words", [["{t}", "--output", ""], ["{t}", "", "--input-format", "text"]])
+def test_an_empty_name_is_no_file(nlpkit: Run, folder: Path, texts: Path, words: list[str]) -> None:
+    done = nlpkit("predict", folder, *[word.format(t=texts) for word in words])
+    assert (done.status, done.out) == (2, "")
+    assert "expected the name of a file" in done.err
+
+
 # A process of its own.
 
 
