@@ -42,7 +42,7 @@ def write_model_folder(
         The manifest as it was written.
 
     Raises:
-        ConfigError: If the target is a file, or a folder with something else in it.
+        ConfigError: If the target is a file, a folder with something else in it, or no path at all.
         NlpkitError: If the parts could not be written; the old model is then as it was.
 
     >>> import tempfile
@@ -52,8 +52,9 @@ def write_model_folder(
     (1, ['nlpkit.json', 'words.txt'])
     """
     json.dumps(manifest, allow_nan=False)  # what is no JSON fails before anything is written
+    place = as_folder(target)
     try:
-        return _replace_model(Path(os.path.realpath(target)), manifest, write_parts)
+        return _replace_model(Path(os.path.realpath(place)), manifest, write_parts)
     except Exception as error:
         if isinstance(error, OSError) or type(error).__name__ == "SafetensorError":
             raise NlpkitError(
@@ -95,8 +96,11 @@ def read_manifest(folder: str | Path, *, verify: bool = True) -> dict[str, Any]:
     for relative in [*manifest["parts"].values(), *manifest["checksums"]]:
         if not _is_inside(relative):
             raise ModelFormatError(f"{str(path)!r} names the part {relative!r}, which is outside of the folder")
-        if not (Path(folder) / relative).exists():
+        part = Path(folder) / relative
+        if not part.exists():
             raise ModelFormatError(f"{str(folder)!r} is not whole: the part {relative!r} is missing; copy it again")
+        if not (part.is_file() or part.is_dir()):  # a named pipe would be waited for
+            raise ModelFormatError(f"{str(folder)!r} is damaged: the part {relative!r} is no file; copy it again")
     if verify:
         for relative, checksum in manifest["checksums"].items():
             if _checksum(Path(folder) / relative) != checksum:
@@ -118,13 +122,31 @@ def part_path(folder: str | Path, manifest: Mapping[str, Any], part: str) -> Pat
     return Path(folder) / manifest["parts"][part]
 
 
+def as_folder(name: object) -> Path:
+    """The path of a folder that a caller named.
+
+    Raises:
+        ConfigError: If it cannot be one: empty (which Python takes for the working folder), bytes, None, with a zero.
+
+    >>> as_folder("models/news").name
+    'news'
+    """
+    text = os.fspath(name) if isinstance(name, os.PathLike) else name
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise ConfigError(f"expected the path of a folder, found {name!r}")
+    return Path(text)
+
+
 def resolve_model_folder(name: str | Path) -> Path:
     """The model folder that a name stands for: itself, or the best model of a run folder.
 
     Raises:
+        ConfigError: If it is no path at all.
         ModelFormatError: If there is no model.
     """
-    folder = Path(name).expanduser()
+    folder = as_folder(name)
+    with suppress(RuntimeError):  # "~name" of nobody is a name like any other
+        folder = folder.expanduser()
     for place in (folder, folder / "best"):
         if (place / MANIFEST).is_file():
             return place
@@ -272,7 +294,7 @@ def _remove(path: Path) -> None:
 
 def _is_inside(relative: str) -> bool:
     path = PurePosixPath(relative)
-    return bool(relative) and not path.is_absolute() and ".." not in path.parts and "\\" not in relative
+    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts and "\\" not in relative
 
 
 def _checksum(path: Path, *, sync: bool = False) -> str:

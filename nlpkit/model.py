@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 LOOKAHEAD = 256
 """Inputs that ``predict`` holds at once, to sort them by length; fewer when a stream has nothing more to give."""
 
+_MISFITS = (ConfigError, KeyError, TypeError, ValueError, AttributeError, RuntimeError)
+"""What a model raises that is built from parts or entries that do not fit; beside it the error of safetensors."""
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -103,6 +106,7 @@ def load(name_or_folder: str | Path, device: str = "auto") -> NlpkitModel:
         device: ``auto`` (a GPU if there is one), ``cpu`` or ``gpu``.
 
     Raises:
+        ConfigError: The name is no path, or there is no such device.
         ModelFormatError: The folder is no model, was damaged, or is of a newer version.
     """
     from nlpkit.folder import read_manifest, resolve_model_folder
@@ -118,7 +122,9 @@ def load(name_or_folder: str | Path, device: str = "auto") -> NlpkitModel:
     chosen = choose_device(device)
     try:
         return api._from_parts(manifest, parts, chosen)  # type: ignore[attr-defined,no-any-return]
-    except (ConfigError, KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+    except Exception as error:
+        if not isinstance(error, _MISFITS) and type(error).__name__ != "SafetensorError":
+            raise
         what = f"the entry {error} is missing" if isinstance(error, KeyError) else error
         raise ModelFormatError(
             f"{folder / 'nlpkit.json'}: {what}; the model was written by another version, or changed by hand"

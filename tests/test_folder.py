@@ -396,10 +396,12 @@ def test_faults_of_the_caller_write_nothing(tmp_path: Path) -> None:
         (lambda m: edit(m, parts={"head": 1}), "expected names and texts under 'parts'"),
         (lambda m: edit(m, parts={"head": "../other"}), "outside of the folder"),
         (lambda m: edit(m, parts={"head": "/etc/passwd"}), "outside of the folder"),
+        (lambda m: edit(m, parts={"head": "."}), "outside of the folder"),
         (lambda m: edit(m, checksums={"../other": "x"}), "outside of the folder"),
         (lambda m: (m / "head.safetensors").unlink(), "'head.safetensors' is missing"),
         (lambda m: (m / "encoder" / "config.json").unlink(), "'encoder/config.json' is missing"),
         (lambda m: shutil.rmtree(m / "encoder"), "'encoder' is missing"),
+        (lambda m: pipe_in_place_of(m / "head.safetensors"), "'head.safetensors' is no file"),
         (lambda m: (m / "head.safetensors").write_text("onE"), "damaged: 'head.safetensors'"),
         (lambda m: (m / "head.safetensors").write_text(""), "damaged: 'head.safetensors'"),
     ],
@@ -409,6 +411,11 @@ def test_each_fault_of_a_folder_has_its_answer(tmp_path: Path, damage: Callable[
     damage(tmp_path / "m")
     with pytest.raises(ModelFormatError, match=message):
         read_manifest(tmp_path / "m")
+
+
+def pipe_in_place_of(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
 
 
 def edit(folder: Path, **values: object) -> None:
@@ -445,3 +452,18 @@ def test_a_name_stands_for_a_model_or_the_best_of_a_run(tmp_path: Path) -> None:
         resolve_model_folder(tmp_path / "nowhere")
     with pytest.raises(ModelFormatError, match="is no model folder"):
         resolve_model_folder(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["", None, 5, b"model", "a\0b"])
+def test_what_is_no_path_is_refused(name: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match="expected the path of a folder"):
+        write_model_folder(name, {"parts": {}}, lambda folder: None)
+    with pytest.raises(ConfigError, match="expected the path of a folder"):
+        resolve_model_folder(name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_with_a_tilde_of_nobody_is_a_name_like_any_other() -> None:
+    with pytest.raises(ModelFormatError, match="found no folder"):
+        resolve_model_folder("~nobody-of-this-name/model")
