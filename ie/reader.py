@@ -70,12 +70,18 @@ def records_from(
     """Records made in Python, checked as those of a file: plain texts, data lines as dicts, or records.
 
     Raises:
-        DataError: After the last item, all errors; there is none if ``collect`` is given.
+        DataError: After the last item, all errors; there is none if ``collect`` is given. At once, if this is no
+            iterable of records.
 
     >>> [record.text for record in records_from(["Bo met Al.", {"text": "Al left."}])]
     ['Bo met Al.', 'Al left.']
     """
     problems: list[Problem] = [] if collect is None else collect
+    if isinstance(items, (str, Mapping, IERecord)) or not is_iterable(items):
+        raise DataError(
+            f"<records>: expected an iterable of texts, data lines (dict) or records, found {_kind(items)}; "
+            "put a single one into a list"
+        )
     for number, item in enumerate(items, start=1):
         source = Source(file="<records>", line=number)
         if isinstance(item, IERecord):
@@ -88,6 +94,19 @@ def records_from(
             yield record
     if collect is None and _errors(problems):
         raise DataError(_errors(problems))
+
+
+def is_iterable(value: object) -> bool:
+    """Whether items can be taken out of it; bytes are one value, not numbers.
+
+    >>> is_iterable([]), is_iterable(None), is_iterable(b"Bo")
+    (True, False, False)
+    """
+    try:
+        iter(value)  # type: ignore[call-overload]
+    except TypeError:
+        return False
+    return not isinstance(value, (bytes, bytearray))
 
 
 def _records(paths: Sequence[str | Path], misaligned: Misaligned, problems: list[Problem]) -> Iterator[IERecord]:
@@ -119,6 +138,10 @@ def _accept(obj: Mapping[str, Any], source: Source, misaligned: Misaligned, prob
         record = None if cut else record
     problems += found
     return record
+
+
+def _kind(value: object) -> str:
+    return "nothing (None)" if value is None else f"{type(value).__name__} {str(value)[:40]!r}"
 
 
 def _errors(problems: Iterable[Problem]) -> list[Problem]:

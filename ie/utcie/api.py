@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, overload
 
@@ -11,8 +12,10 @@ import torch
 from nlpkit.configs import from_dict, nearest, to_dict
 from nlpkit.encoder.encoder import TextEncoder
 from nlpkit.errors import ConfigError, DataError
+from nlpkit.folder import as_folder
 from nlpkit.ie.metrics import IEReport, IEScorer
 from nlpkit.ie.overlap import OverlapPolicy
+from nlpkit.ie.reader import is_iterable
 from nlpkit.ie.schema import IESchema
 from nlpkit.ie.training_data import Records, describe, read_or_check
 from nlpkit.ie.types import IERecord, IEResult
@@ -57,6 +60,8 @@ class UTCIE(NlpkitModel):
     parts: ClassVar[Mapping[str, str]] = {"encoder": "encoder", "head": "head.safetensors"}
 
     def __init__(self, config: UTCIEConfig | None = None) -> None:
+        if not isinstance(config, UTCIEConfig | None):
+            raise ConfigError(f"expected a UTCIEConfig, got {type(config).__name__}; see nlpkit.configs.from_dict")
         self.given_config = config or UTCIEConfig()
         self.config = self.given_config
         self.device = torch.device("cpu")
@@ -120,11 +125,15 @@ class UTCIE(NlpkitModel):
         """
         from nlpkit.ie.utcie.fit import fit
 
+        if not isinstance(schema, IESchema | str | Path | None):
+            raise ConfigError(f"expected an IESchema or a file, got {type(schema).__name__}", key="schema")
+        if limit is not None:
+            _require_count("limit", limit)
         return fit(
             self,
             train,
             dev,
-            out=None if out is None else Path(out),
+            out=None if out is None else as_folder(out),
             schema=schema,
             init_from=init_from,
             limit=limit,
@@ -174,6 +183,10 @@ class UTCIE(NlpkitModel):
             DataError: An input is no text, data line or record.
         """
         settings = self.decode_settings(threshold, overlap)
+        if batch_size is not None:
+            _require_count("batch_size", batch_size)
+        if not isinstance(inputs, IERecord) and not is_iterable(inputs):
+            as_record(inputs)  # says what is wrong, at once and not at the first result
         is_single = isinstance(inputs, (str, Mapping, IERecord))
         items = [inputs] if is_single else cast("Iterable[Text | Sequence[str]]", inputs)
         results = self._stream(
@@ -201,6 +214,8 @@ class UTCIE(NlpkitModel):
             DataError: Something is wrong with the records, or there is none.
         """
         settings = self.decode_settings(threshold, overlap)
+        if batch_size is not None:
+            _require_count("batch_size", batch_size)
         scorer = IEScorer(self.schema, model=self.name, data=describe(data))
         # gold spans that cut a word are kept as they are: they can only be missed
         records = iter(read_or_check(data, misaligned="skip"))
@@ -226,10 +241,10 @@ class UTCIE(NlpkitModel):
         general = by_type.pop("*", 0.5) if isinstance(threshold, Mapping) or threshold is None else threshold
         for name, value in [*by_type.items(), ("*", general)]:
             if name != "*" and name not in known:
-                near = nearest(name, known)
+                near = nearest(str(name), known)
                 hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(sorted(known))}"
                 raise ConfigError(f"the model knows no type {name!r}; {hint}", key="threshold")
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+            if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
                 raise ConfigError(f"expected a probability from 0 to 1, got {value!r}", key="threshold")
         if overlap not in (None, "flat", "nested", "any"):
             raise ConfigError(f"expected flat, nested or any, got {overlap!r}", key="overlap")
@@ -239,7 +254,7 @@ class UTCIE(NlpkitModel):
 
         return DecodeSettings(
             threshold=float(general),
-            thresholds=by_type,
+            thresholds={name: float(value) for name, value in by_type.items()},
             entity_overlap=policy(model.entity_overlap),
             trigger_overlap=policy(model.trigger_overlap),
             argument_overlap=policy(model.argument_overlap),
@@ -294,3 +309,8 @@ class UTCIE(NlpkitModel):
 
     def _install(self, encoder: TextEncoder, network: UTCIENetwork, layout: LabelLayout) -> None:
         self._encoder, self._network, self._layout = encoder, network, layout
+
+
+def _require_count(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ConfigError(f"expected a whole number of 1 or more, got {value!r}", key=name)

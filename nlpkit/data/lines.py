@@ -138,6 +138,8 @@ def json_type(value: object) -> str:
 
 
 def _open(path: Path) -> BinaryIO:
+    if "\0" in str(path):
+        raise OSError(0, "a name cannot hold a zero character")
     if path.is_dir():
         raise OSError(0, "it is a folder, expected a file")
     return cast(BinaryIO, gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb"))

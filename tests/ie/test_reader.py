@@ -522,3 +522,14 @@ def test_nothing_that_json_can_say_breaks_the_reader(obj):
     for problem in problems:
         assert problem.remedy
         str(problem).encode("utf-8")
+
+
+@pytest.mark.parametrize("single", [{"text": "Bo"}, IERecord(text="Bo"), "Bo met Al.", b"Bo", None, 5])
+def test_one_record_is_no_list_of_records(single):
+    with pytest.raises(DataError, match="put a single one into a list"):
+        list(records_from(single))
+
+
+def test_a_name_with_a_zero_is_no_file():
+    with pytest.raises(DataError, match="cannot be read"):
+        list(read_records("a\0b.jsonl"))

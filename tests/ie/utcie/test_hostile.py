@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import unicodedata
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from nlpkit.errors import DataError
+import nlpkit
+from nlpkit.errors import ConfigError, DataError, ModelFormatError
+from nlpkit.ie import UTCIE
 from nlpkit.ie.reader import parse_record
 from nlpkit.ie.types import IERecord, IEResult
 
@@ -335,3 +341,77 @@ def test_a_faulty_data_line_is_named(line, fitted):
 def test_a_record_needs_either_text_or_tokens(record, fitted):
     with pytest.raises(DataError, match="tokens"):
         fitted.predict(record)
+
+
+@pytest.mark.parametrize("wrong", [5, None, 3.5, b"Bo left", Path("texts.txt")])
+def test_what_holds_no_texts_is_named_at_once(wrong, fitted):
+    with pytest.raises(DataError, match="expected a text, a list of words"):
+        fitted.predict(wrong)
+
+
+@pytest.mark.parametrize("wrong", [5, None, b"Bo left", {"text": "Bo left", "entities": []}])
+def test_what_holds_no_records_is_named(wrong, fitted, make_config):
+    with pytest.raises(DataError, match="put a single one into a list"):
+        fitted.evaluate(wrong)
+    if wrong is not None:
+        with pytest.raises(DataError, match="put a single one into a list"):
+            UTCIE(make_config()).fit([{"text": "Bo", "entities": []}], wrong)
+
+
+@pytest.mark.parametrize("size", [0, -1, 1.5, "8", True])
+def test_a_batch_size_is_a_count(size, fitted):
+    with pytest.raises(ConfigError, match="batch_size"):
+        fitted.predict("Bo left", batch_size=size)
+    with pytest.raises(ConfigError, match="batch_size"):
+        fitted.evaluate([{"text": "Bo left", "entities": []}], batch_size=size)
+
+
+@pytest.mark.parametrize("threshold", [{None: 0.5}, {1: 0.5}, {"*": np.float32(2)}, np.array([0.1, 0.2]), [0.5]])
+def test_what_is_no_threshold_is_named(threshold, fitted):
+    with pytest.raises(ConfigError, match="threshold"):
+        fitted.predict("Bo left", threshold=threshold)
+
+
+def test_numbers_of_numpy_are_numbers(fitted, few_records):
+    text = few_records[0].text
+    assert fitted.predict(text, threshold=np.float32(0.5)) == fitted.predict(text, threshold=0.5)
+    assert fitted.predict(text, threshold={"Person": np.float32(0.5)}) == fitted.predict(text)
+
+
+def test_wrong_arguments_are_named_and_write_nothing(make_config, few_records, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match="expected a UTCIEConfig"):
+        UTCIE({"seed": 1})
+    model = UTCIE(make_config())
+    for wrong in ({"out": ""}, {"out": 5}, {"schema": {"entity_types": ["A"]}}, {"limit": -1}, {"limit": "few"}):
+        with pytest.raises(ConfigError):
+            model.fit(few_records, **wrong)
+    assert not model.is_fitted
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("content", [b"", b"\x80\x04cos\nsystem\n.", b"\x00" * 64])
+def test_what_is_no_safetensors_file_is_no_model(content, fitted, tmp_path):
+    fitted.save(tmp_path / "m")
+    (tmp_path / "m" / "head.safetensors").write_bytes(content)
+    path = tmp_path / "m" / "nlpkit.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    manifest["checksums"]["head.safetensors"] = hashlib.sha256(content).hexdigest()
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(ModelFormatError, match="changed by hand"):
+        nlpkit.load(tmp_path / "m")
+
+
+def test_streams_and_threads_do_not_disturb_each_other(untrained, few_records):
+    texts = [record.text for record in few_records]
+    expected = [result.to_dict() for result in untrained.predict(texts, threshold=0.1)]
+    pairs = zip(untrained.predict(texts, threshold=0.1), untrained.predict(texts[::-1], threshold=0.1), strict=True)
+    there, back = zip(*pairs, strict=True)
+    assert [result.to_dict() for result in there] == expected
+    assert [result.to_dict() for result in back] == expected[::-1]
+
+    def answer(_: int) -> list[dict[str, Any]]:
+        return [result.to_dict() for result in untrained.predict(texts, threshold=0.1)]
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(answer, range(4))) == [expected] * 4
