@@ -214,6 +214,8 @@ def read_yaml(path: str | Path) -> dict[str, object]:
         raise ConfigError(f"{path}: not a settings file: it is no UTF-8 text") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{path}: not a settings file: {' '.join(str(error).split())}") from error
+    except RecursionError as error:
+        raise ConfigError(f"{path}: not a settings file: it is nested too deep") from error
     if data is None:
         return {}
     if not isinstance(data, dict):

@@ -123,6 +123,13 @@ def test_what_is_close_enough_is_taken() -> None:
     assert from_dict(Outer, {"inner": None}) == Outer()
 
 
+@pytest.mark.parametrize("number", [float("inf"), float("-inf"), float("nan")])
+def test_a_rate_is_finite(number: float) -> None:
+    with pytest.raises(ConfigError, match="and finite") as caught:
+        apply_overrides(UTCIEConfig(), {"trainer.head_lr": number})
+    assert caught.value.key == "trainer.head_lr"
+
+
 def test_post_init_checks_the_combination() -> None:
     with pytest.raises(ConfigError) as caught:
         apply_overrides(UTCIEConfig(), {"model.max_words": 50})
@@ -152,6 +159,7 @@ def test_merge_nest_and_flatten() -> None:
         ("- 1\n", "expected 'name: value' lines"),
         ("just words", "expected 'name: value' lines"),
         ("a: !!python/object:os.system x\n", "could not determine a constructor"),
+        ("a: " + "[" * 3000 + "]" * 3000, "nested too deep"),
     ],
 )
 def test_a_bad_file_is_named(text: str, message: str, tmp_path: Path) -> None:

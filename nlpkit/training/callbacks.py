@@ -228,7 +228,7 @@ class RunCallback(pl.Callback):
         """The epoch is trained and evaluated: keep the best, write a row and a checkpoint, decide whether to go on."""
         assert isinstance(pl_module, TrainTask)
         run = self.run
-        run.place = f"the end of epoch {trainer.current_epoch}"
+        run.place = f"the end of epoch {trainer.current_epoch + 1}"
         before = run.state.total_seconds
         self._tick(is_training=False)
         evaluated = run.state.total_seconds - before

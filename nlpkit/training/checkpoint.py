@@ -30,7 +30,12 @@ class FileCheckpointIO(CheckpointIO):
     def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
         """Writes the file; it is whole when this returns."""
         with open(path, "wb") as file:
-            torch.save(checkpoint, file)
+            try:
+                torch.save(checkpoint, file)
+            except RuntimeError as error:  # at a full disk torch hides the error of the system behind one of its own
+                if isinstance(error.__context__, OSError):
+                    raise error.__context__ from None
+                raise
             file.flush()
             os.fsync(file.fileno())
 

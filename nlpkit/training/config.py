@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -62,8 +63,8 @@ class TrainConfig:
             if getattr(self, key) < 1:
                 raise ConfigError(f"expected at least 1, got {getattr(self, key)}", key=f"trainer.{key}")
         for key in ("encoder_lr", "head_lr", "weight_decay", "clip", "patience", "checkpoint_steps"):
-            if not getattr(self, key) >= 0:
-                raise ConfigError(f"expected 0 or more, got {getattr(self, key)}", key=f"trainer.{key}")
+            if not 0 <= getattr(self, key) < math.inf:
+                raise ConfigError(f"expected 0 or more, and finite, got {getattr(self, key)}", key=f"trainer.{key}")
         for key in ("warmup", "dev_share"):
             if not 0 <= getattr(self, key) < 1:
                 raise ConfigError(f"expected a share from 0 to below 1, got {getattr(self, key)}", key=f"trainer.{key}")

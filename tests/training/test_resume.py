@@ -6,6 +6,7 @@ import builtins
 import csv
 import json
 import os
+import resource
 import shutil
 import signal
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 import torch
 
 from nlpkit.errors import ConfigError, ModelFormatError
+from nlpkit.training.checkpoint import FileCheckpointIO
 
 N_BATCHES = 14  # of an epoch of the tiny run: 7 steps, checkpoints after steps 2, 4, 6 and at its end
 TIMES = {"seconds", "records_per_second"}
@@ -295,3 +297,15 @@ def test_a_checkpoint_that_runs_code_is_refused(tiny, tmp_path):
     with pytest.raises(ModelFormatError):
         tiny.train(out, epochs=1, resume=True)
     assert not (tmp_path / "evil").exists()
+
+
+@pytest.mark.parametrize("limit", [1_000, 100_000, 200_200])
+def test_a_full_disk_is_an_error_of_the_system_wherever_it_strikes(tmp_path, limit):
+    """PyTorch would hide it behind an error of its own when it strikes in the middle of a tensor."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            FileCheckpointIO().save_checkpoint({"weight": torch.zeros(50_000)}, tmp_path / "a.ckpt")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
