@@ -356,11 +356,13 @@ def test_what_is_said(tiny, tmp_path, capfd, recwarn):
     assert {name: logging.getLogger(name).level for name in before} == before
 
 
-def test_estimate_comes_before_the_second_batch(tiny, capfd):
+@pytest.mark.parametrize(("batch_size", "counted"), [(1, "8 batches"), (15, "2 batches"), (45, "one batch")])
+def test_estimate_is_guessed_from_the_first_batches(tiny, capfd, batch_size, counted):
     seen = []
-    tiny.train(epochs=1, on_batch=lambda *_: seen.append(capfd.readouterr().err))
+    tiny.train(epochs=1, batch_size=batch_size, on_batch=lambda *_: seen.append(capfd.readouterr().err))
     assert "largest batch" in seen[0]
-    assert "to go" in seen[1]
+    said = [*seen, capfd.readouterr().err]
+    assert f"to go without evaluation, guessed from {counted}" in said[min(9, 45 // batch_size)]
 
 
 def test_records_over_the_budget_are_mentioned(tiny, capfd):
