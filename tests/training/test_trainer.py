@@ -359,7 +359,7 @@ def test_what_is_said(tiny, tmp_path, capfd, recwarn):
 @pytest.mark.parametrize(("batch_size", "counted"), [(1, "8 batches"), (15, "2 batches"), (45, "one batch")])
 def test_estimate_is_guessed_from_the_first_batches(tiny, capfd, batch_size, counted):
     seen = []
-    tiny.train(epochs=1, batch_size=batch_size, on_batch=lambda *_: seen.append(capfd.readouterr().err))
+    tiny.train(epochs=1, batch_size=batch_size, budget=10**6, on_batch=lambda *_: seen.append(capfd.readouterr().err))
     assert "largest batch" in seen[0]
     said = [*seen, capfd.readouterr().err]
     assert f"to go without evaluation, guessed from {counted}" in said[min(9, 45 // batch_size)]
