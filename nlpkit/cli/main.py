@@ -42,6 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit status.
     """
+    _open_streams()
     words = list(sys.argv[1:] if argv is None else argv)
     is_debug = _take_debug(words)
     try:
@@ -114,6 +115,13 @@ def _run(words: list[str]) -> int:
 
     status: int = import_module(f"nlpkit.cli.{command}").run(rest)
     return status
+
+
+def _open_streams() -> None:
+    """Python has no stream where the caller closed one, as in ``>&-``: then nothing is read, or written to nowhere."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def _take_debug(words: list[str]) -> bool:

@@ -209,3 +209,12 @@ def test_running_a_command_loads_no_torch(folder: Path, texts: Path, environment
         run = [sys.executable, "-c", code, *map(str, words)]
         done = subprocess.run(run, env=environment, capture_output=True, text=True, timeout=60)
         assert done.returncode == (2 if words is wrong else 0), (words, done.stderr)
+
+
+@pytest.mark.parametrize("closed", [">&-", "<&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_stream_may_be_closed(folder: Path, command: Run, environment: dict[str, str], closed: str) -> None:
+    words = [str(word) for word in command(["predict", folder, "-"])]
+    done = subprocess.run(
+        ["sh", "-c", f'"$@" {closed}', "sh", *words], input=b"", capture_output=True, env=environment, timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
