@@ -33,11 +33,15 @@ def main() -> None:
 
     import torch
 
-    from nlpkit.configs import from_dict
+    from nlpkit.configs import from_dict, nest
     from nlpkit.ie import UTCIE, UTCIEConfig
 
     torch.set_num_threads(args.threads)
-    model = UTCIE(from_dict(UTCIEConfig, nested(args.set)))
+    model = UTCIE(
+        from_dict(
+            UTCIEConfig, nest({key: yaml.safe_load(value) for key, _, value in (s.partition("=") for s in args.set)})
+        )
+    )
     summary = model.fit(
         args.data / "train.jsonl", args.data / "dev.jsonl", out=args.out or Path("runs") / args.data.name
     )
@@ -60,19 +64,6 @@ def main() -> None:
         result["sentences_per_second_one_thread"] = speed(model, args.data / "test.jsonl")
     result["peak_memory_mib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     print(json.dumps(result))
-
-
-def nested(pairs: list[str]) -> dict[str, object]:
-    """``["model.layers=0"]`` as nested settings."""
-    out: dict[str, object] = {}
-    for pair in pairs:
-        key, _, value = pair.partition("=")
-        *sections, name = key.split(".")
-        place = out
-        for section in sections:
-            place = place.setdefault(section, {})  # type: ignore[assignment]
-        place[name] = yaml.safe_load(value)
-    return out
 
 
 def percent(value: object) -> float | None:

@@ -116,7 +116,7 @@ class IERecord:
             out["events"] = [
                 {"trigger": _plain(e.trigger), "arguments": [_plain(a) for a in e.arguments]} for e in self.events
             ]
-        return out | dict(self.extra)
+        return out | {key: value for key, value in self.extra.items() if key not in out}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from nlpkit.ie.overlap import Candidate, resolve_overlap
 from nlpkit.ie.schema import IESchema
 from nlpkit.ie.types import Argument, Entity, Event, Relation, Trigger
-from nlpkit.ie.utcie.decode import Candidates, DecodeSettings, Link, Span
-from nlpkit.ie.utcie.labels import LabelLayout
+from nlpkit.ie.utcie.decode import Candidates, DecodeSettings, Link
+from nlpkit.ie.utcie.labels import LabelLayout, Span
 from nlpkit.ie.words import WordView
 
 

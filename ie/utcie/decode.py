@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from nlpkit.ie.overlap import Candidate, OverlapPolicy
-from nlpkit.ie.utcie.labels import LabelLayout, LinkChannels
+from nlpkit.ie.utcie.labels import LabelLayout, LinkChannels, Span
 from nlpkit.text.windows import owner
 
 CANDIDATES_PER_WORD = 2
@@ -43,9 +43,6 @@ class DecodeSettings:
     def vector(self, names: Sequence[str]) -> np.ndarray:
         """The thresholds of some types. Shape: (len(names),)"""
         return np.array([self.thresholds.get(name, self.threshold) for name in names], dtype=np.float32)
-
-
-Span = tuple[int, int]
 
 
 class Link(NamedTuple):

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import NamedTuple
 
 from nlpkit.ie.schema import IESchema
+from nlpkit.ie.types import Event
 from nlpkit.ie.words import WordView
 from nlpkit.text.windows import owner
+
+Span = tuple[int, int]
+"""Words of a record, ``end`` exclusive."""
+
+Cell = tuple[int, int, int]
+"""First word, second word, label."""
 
 
 class LinkChannels(NamedTuple):
@@ -154,9 +162,9 @@ class GoldCells:
         groups: Whether entities, relations and events are annotated.
     """
 
-    spans: tuple[tuple[int, int, int], ...]
-    relations: tuple[tuple[int, int, int], ...]
-    roles: tuple[tuple[int, int, int], ...]
+    spans: tuple[Cell, ...]
+    relations: tuple[Cell, ...]
+    roles: tuple[Cell, ...]
     borders: tuple[tuple[int, int], ...]
     groups: tuple[bool, bool, bool]
 
@@ -166,72 +174,82 @@ def gold_cells(view: WordView, layout: LabelLayout, start: int = 0, stop: int | 
 
     Labels that the schema does not know are left out: they can only be scored as missed.
     """
-    stop = len(view.words) if stop is None else stop
-    span_channel = {("entity", t): i for i, t in enumerate(layout.schema.entity_types or ())}
-    span_channel |= {("trigger", t): layout.trigger.start + i for i, t in enumerate(layout.schema.trigger_types)}
-    relation_index = {name: i for i, name in enumerate(layout.relation_names)}
-    role_index = {name: i for i, name in enumerate(layout.schema.roles)}
-
-    def inside(first: int, last: int) -> bool:
-        return start <= first and last <= stop
-
-    spans: set[tuple[int, int, int]] = set()
-    relations: set[tuple[int, int, int]] = set()
-    roles: set[tuple[int, int, int]] = set()
-    positions: set[tuple[int, int]] = set()
-
-    def add_span(first: int, last: int, channel: int | None) -> None:
-        if channel is not None and inside(first, last):
-            s, e = first - start, last - 1 - start
-            spans.update(((s, e, channel), (e, s, channel)))
-            positions.add((s, e))
-
-    def add_link(
-        cells: set[tuple[int, int, int]],
-        channels: LinkChannels,
-        a: tuple[int, int],
-        b: tuple[int, int],
-        label: int,
-        mirrored: bool,
-    ) -> None:
-        if inside(*a) and inside(*b):
-            at_end = label + channels.end.start - channels.start.start
-            pairs = [(a[0] - start, b[0] - start, label), (a[1] - 1 - start, b[1] - 1 - start, at_end)]
-            cells.update(pairs)
-            if mirrored:
-                cells.update((j, i, k) for i, j, k in pairs)
-
-    for s, e, label in view.entities or ():
-        add_span(s, e, span_channel.get(("entity", label)))
+    cells = _Cells(layout, start, len(view.words) if stop is None else stop)
+    for first, last, label in view.entities or ():
+        cells.add_span(first, last, cells.entity_channels.get(label))
     for head, tail, label in view.relations or ():
-        if label in relation_index and view.entities is not None:
-            a, b = view.entities[head][:2], view.entities[tail][:2]
-            add_link(relations, layout.relations, a, b, relation_index[label], label in layout.schema.symmetric)
+        if view.entities is not None and label in layout.relation_names:
+            cells.add_relation(view.entities[head][:2], view.entities[tail][:2], label)
     for event in view.events or ():
-        trigger = (event.trigger.start, event.trigger.end)
-        if ("trigger", event.trigger.type) not in span_channel:
-            continue
-        add_span(*trigger, span_channel[("trigger", event.trigger.type)])
-        fragments: dict[int, list[tuple[int, int]]] = {}
-        for argument in event.arguments:
-            span = (argument.start, argument.end)
-            if argument.role not in role_index:
-                continue
-            add_span(*span, layout.argument.start)
-            add_link(roles, layout.roles, trigger, span, role_index[argument.role], True)
-            if argument.group is not None:
-                fragments.setdefault(argument.group, []).append(span)
-        if layout.same_mention is not None:
-            for members in fragments.values():
-                for k, a in enumerate(members):
-                    for b in members[k + 1 :]:
-                        add_link(roles, layout.roles, a, b, layout.same_mention, True)
-    ordered = sorted(positions)
+        cells.add_event(event)
+    ordered = sorted(cells.positions)
     borders = {(x, y) for a in ordered for b in ordered if a != b for x, y in zip(a, b, strict=True)}
-    groups = (view.entities is not None, view.relations is not None, view.events is not None)
     return GoldCells(
-        tuple(sorted(spans)), tuple(sorted(relations)), tuple(sorted(roles)), tuple(sorted(borders)), groups
+        tuple(sorted(cells.spans)),
+        tuple(sorted(cells.relations)),
+        tuple(sorted(cells.roles)),
+        tuple(sorted(borders)),
+        (view.entities is not None, view.relations is not None, view.events is not None),
     )
+
+
+class _Cells:
+    """Collects the cells of one window; positions that it is given are words of the record, ``end`` exclusive."""
+
+    def __init__(self, layout: LabelLayout, start: int, stop: int) -> None:
+        self.layout, self.start, self.stop = layout, start, stop
+        self.entity_channels = {t: k for k, t in enumerate(layout.schema.entity_types or ())}
+        self.trigger_channels = {t: layout.trigger.start + k for k, t in enumerate(layout.schema.trigger_types)}
+        self.spans: set[Cell] = set()
+        self.relations: set[Cell] = set()
+        self.roles: set[Cell] = set()
+        self.positions: set[tuple[int, int]] = set()
+
+    def add_span(self, first: int, last: int, channel: int | None) -> None:
+        """Set a span in both orders."""
+        if channel is not None and self._holds((first, last)):
+            s, e = first - self.start, last - 1 - self.start
+            self.spans.update(((s, e, channel), (e, s, channel)))
+            self.positions.add((s, e))
+
+    def add_relation(self, head: Span, tail: Span, label: str) -> None:
+        """Set a relation; one without direction in both orders."""
+        index = self.layout.relation_names.index(label)
+        self._add_link(self.relations, self.layout.relations, head, tail, index, label in self.layout.schema.symmetric)
+
+    def add_event(self, event: Event) -> None:
+        """Set trigger, arguments, roles, and what joins the fragments of one argument."""
+        trigger = (event.trigger.start, event.trigger.end)
+        if event.trigger.type not in self.trigger_channels:
+            return
+        self.add_span(*trigger, self.trigger_channels[event.trigger.type])
+        known = [a for a in event.arguments if a.role in self.layout.schema.roles]
+        for argument in known:
+            span = (argument.start, argument.end)
+            self.add_span(*span, self.layout.argument.start)
+            self._add_role(trigger, span, self.layout.schema.roles.index(argument.role))
+        if self.layout.same_mention is None:
+            return
+        for one, other in combinations(known, 2):
+            if one.group is not None and one.group == other.group:
+                self._add_role((one.start, one.end), (other.start, other.end), self.layout.same_mention)
+
+    def _add_role(self, first: Span, second: Span, label: int) -> None:
+        self._add_link(self.roles, self.layout.roles, first, second, label, True)
+
+    def _add_link(
+        self, cells: set[Cell], channels: LinkChannels, first: Span, second: Span, label: int, mirrored: bool
+    ) -> None:
+        if not (self._holds(first) and self._holds(second)):
+            return
+        at_end = label + channels.end.start - channels.start.start
+        (s1, e1), (s2, e2) = ((a - self.start, b - 1 - self.start) for a, b in (first, second))
+        cells.update(((s1, s2, label), (e1, e2, at_end)))
+        if mirrored:
+            cells.update(((s2, s1, label), (e2, e1, at_end)))
+
+    def _holds(self, span: Span) -> bool:
+        return self.start <= span[0] and span[1] <= self.stop
 
 
 def lost_annotations(view: WordView, windows: Sequence[tuple[int, int]]) -> int:

@@ -60,7 +60,6 @@ class Run:
     best_weights: dict[str, torch.Tensor] | None = None
     place: str = "before the first step"
     batch: PlannedBatch | None = None
-    resumed_at: int | None = None
     rng: RngState | None = field(default=None, repr=False)
 
 

@@ -111,7 +111,7 @@ class _Job:
         first = names.index(self.folder.state["phase"]) if self.folder and checkpoint else 0
         state = RunState()
         for phase in phases[first:]:
-            run = self._prepare(phase, is_only_phase=len(phases) == 1, state=state.next_phase(), resumed_at=resumed_at)
+            run = self._prepare(phase, is_only_phase=len(phases) == 1, state=state.next_phase())
             n_steps = self._fit(run, checkpoint)
             state, checkpoint = run.state, None
         if self.folder:
@@ -150,7 +150,7 @@ class _Job:
             )
         return self.folder.out / state["checkpoint"], state["step"]
 
-    def _prepare(self, phase: Phase, *, is_only_phase: bool, state: RunState, resumed_at: int | None) -> Run:
+    def _prepare(self, phase: Phase, *, is_only_phase: bool, state: RunState) -> Run:
         plans = [self._plan(phase, epoch) for epoch in range(self.config.epochs)]
         phase.task.prepare(self.config, sum(plan.n_steps(self.config.accumulate) for plan in plans))
         if self.config.activation_checkpointing:
@@ -167,7 +167,6 @@ class _Job:
             save_best=self.save_best,
             keeps_best=phase.dev is not None and (self.folder is None or self.load_best is None),
             on_batch=self.on_batch,
-            resumed_at=resumed_at,
         )
 
     def _plan(self, phase: Phase, epoch: int) -> EpochPlan:
