@@ -187,6 +187,9 @@ def read_state(out: Path) -> dict[str, Any]:
     if not isinstance(state, dict) or state.get("format") != FORMAT:
         found = state.get("format") if isinstance(state, dict) else None
         raise ModelFormatError(f"{path} has format {found!r}; this version of nlpkit reads {FORMAT}")
+    needed = ("phase", "step", "epoch", "checkpoint", "is_finished", "header")
+    if missing := [key for key in needed if key not in state]:
+        raise ModelFormatError(f"{path} is damaged: it says nothing of {', '.join(missing)}; copy the run folder again")
     return state
 
 

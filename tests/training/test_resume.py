@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from nlpkit.errors import ConfigError, ModelFormatError
-from nlpkit.training.checkpoint import FileCheckpointIO
+from nlpkit.training.checkpoint import FileCheckpointIO, check_out
 
 N_BATCHES = 14  # of an epoch of the tiny run: 7 steps, checkpoints after steps 2, 4, 6 and at its end
 TIMES = {"seconds", "records_per_second"}
@@ -309,3 +309,10 @@ def test_a_full_disk_is_an_error_of_the_system_wherever_it_strikes(tmp_path, lim
             FileCheckpointIO().save_checkpoint({"weight": torch.zeros(50_000)}, tmp_path / "a.ckpt")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_state_that_is_not_whole_is_named(tmp_path):
+    (tmp_path / "last").mkdir()
+    (tmp_path / "last" / "state.json").write_text('{"format": 1, "step": 2}')
+    with pytest.raises(ModelFormatError, match="says nothing of phase"):
+        check_out(tmp_path, resume=True)
