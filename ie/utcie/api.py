@@ -11,7 +11,7 @@ import torch
 
 from nlpkit.configs import from_dict, nearest, to_dict
 from nlpkit.encoder.encoder import TextEncoder
-from nlpkit.errors import ConfigError, DataError
+from nlpkit.errors import ConfigError, DataError, ModelFormatError
 from nlpkit.folder import as_folder
 from nlpkit.ie.metrics import IEReport, IEScorer
 from nlpkit.ie.overlap import OverlapPolicy
@@ -25,6 +25,7 @@ from nlpkit.ie.utcie.labels import LabelLayout
 from nlpkit.ie.utcie.model import UTCIENetwork
 from nlpkit.ie.utcie.predict import as_record, predict_records
 from nlpkit.model import NlpkitModel, choose_device
+from nlpkit.text.words import WORD_RULES
 
 if TYPE_CHECKING:
     from nlpkit.training import TrainSummary
@@ -43,6 +44,10 @@ class UTCIE(NlpkitModel):
 
     Args:
         config: All settings; the default is a good start.
+
+    Attributes:
+        thresholds: Probability from which a type counts, saved with the model; ``*`` stands for all other types, 0.5 at
+            first. What :meth:`predict` is given goes before it.
 
     Attributes:
         given_config: The settings that training starts from.
@@ -66,6 +71,7 @@ class UTCIE(NlpkitModel):
         self.config = self.given_config
         self.device = torch.device("cpu")
         self.dev_scores: dict[str, float | None] = {}
+        self.thresholds: dict[str, float] = {}
         self.notes: tuple[str, ...] = ()
         self.training_data: tuple[Mapping[str, Any], ...] = ()
         self._encoder: TextEncoder | None = None
@@ -237,8 +243,10 @@ class UTCIE(NlpkitModel):
         """How scores become results, from the model's settings and what the caller wants."""
         model = self.config.model
         known = {*self.layout.span_names, *self.layout.relation_names, *self.schema.roles}
-        by_type = dict(threshold) if isinstance(threshold, Mapping) else {}
-        general = by_type.pop("*", 0.5) if isinstance(threshold, Mapping) or threshold is None else threshold
+        given = threshold if isinstance(threshold, Mapping) else {} if threshold is None else {"*": threshold}
+        # one number for all types also stands above the model's own numbers for some
+        by_type = {**({} if set(given) == {"*"} else self.thresholds), **given}
+        general = by_type.pop("*", 0.5)
         for name, value in [*by_type.items(), ("*", general)]:
             if name != "*" and name not in known:
                 near = nearest(str(name), known)
@@ -274,7 +282,9 @@ class UTCIE(NlpkitModel):
         return {
             "config": {**to_dict(self.config), "encoder": {**to_dict(self.config.encoder), "name": "encoder"}},
             "schema": self.schema.to_dict(),
-            "thresholds": {},
+            "preprocessing": {"words": WORD_RULES},
+            "thresholds": dict(self.thresholds),
+            "calibration": None,
             "dev": self.dev_scores,
             "notes": list(self.notes),
             "training_data": [dict(source) for source in self.training_data],
@@ -299,6 +309,12 @@ class UTCIE(NlpkitModel):
         network = UTCIENetwork(config.model, encoder.dim, layout.n_labels)
         network.load_state_dict(load_file(parts["head"]))
         model._install(encoder, network, layout)
+        if manifest["preprocessing"]["words"] != WORD_RULES:
+            raise ModelFormatError(
+                "the model was trained with other rules for what a word is "
+                f"({manifest['preprocessing']['words']}, here {WORD_RULES}); use the version of nlpkit that made it"
+            )
+        model.thresholds = dict(manifest["thresholds"])
         model.dev_scores = dict(manifest.get("dev", {}))
         model.notes = tuple(manifest.get("notes", ()))
         model.training_data = tuple(manifest.get("training_data", ()))

@@ -89,9 +89,9 @@ def predict_records(
     found: dict[tuple[int, int], Candidates] = {}
     for batch_windows in plan.batches:
         batch = collate(examples, [windows[k] for k in batch_windows], encoder).to(model.device)
-        add_candidates(
-            found, examples, batch.windows, score(encoder, network, batch), batch.word_mask, model.layout, settings
-        )
+        with torch.autocast(model.device.type, torch.bfloat16, enabled=model.precision == "bf16"):
+            scores = score(encoder, network, batch)
+        add_candidates(found, examples, batch.windows, scores, batch.word_mask, model.layout, settings)
     return [
         as_result(k, example, found, model.layout, settings, encoder.max_pieces) for k, example in enumerate(examples)
     ]

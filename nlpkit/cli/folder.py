@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 from nlpkit.errors import ConfigError, ModelFormatError
-from nlpkit.folder import read_manifest, resolve_model_folder
-from nlpkit.registry import BUILT_IN, ModelSpec, get_spec
+from nlpkit.folder import read_manifest
+from nlpkit.model import find_model
+from nlpkit.registry import ModelSpec, get_spec
 
 if TYPE_CHECKING:
     from nlpkit.results import EvaluationReport
@@ -26,11 +27,11 @@ class Model(Protocol):
         ...
 
 
-def load(folder: Path, device: str) -> Model:
+def load(folder: Path, device: str, precision: str) -> Model:
     """Load the model; torch begins here."""
     import nlpkit
 
-    return cast(Model, nlpkit.load(folder, device=device))
+    return cast(Model, nlpkit.load(folder, device=device, precision=precision))
 
 
 def open_folder(name: str) -> tuple[Path, Mapping[str, object], ModelSpec]:
@@ -42,22 +43,10 @@ def open_folder(name: str) -> tuple[Path, Mapping[str, object], ModelSpec]:
     Raises:
         ModelFormatError: It is no model folder, or one of a model that is not installed.
     """
-    folder = _of_the_zoo(BUILT_IN[name]) if name in BUILT_IN and not Path(name).exists() else resolve_model_folder(name)
+    folder = find_model(name)
     manifest = read_manifest(folder, verify=False)  # loading compares the checksums
     try:
         spec = get_spec(str(manifest.get("model")))
     except ConfigError as error:
         raise ModelFormatError(f"{name}: {error}; the package that brings this model may be missing") from error
     return folder, manifest, spec
-
-
-def _of_the_zoo(spec: ModelSpec) -> Path:
-    if spec.weights is None:
-        raise ModelFormatError(
-            f"the model {spec.name!r} comes without weights; train it: nlpkit fit {spec.name} --help"
-        )
-    if spec.api is None:
-        raise ModelFormatError(
-            f"{spec.name!r} is a text encoder, which reads text for other models; name the folder of a trained model"
-        )
-    return Path(cast("Callable[[str], Path]", spec.resolve("weights"))(spec.name))

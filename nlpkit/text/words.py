@@ -6,6 +6,9 @@ from functools import cache
 
 import regex
 
+WORD_RULES = 1
+"""Number of the rules in this module. A saved model names it, since other words would be other inputs."""
+
 UNSPACED_SCRIPTS = (
     *("Han", "Hiragana", "Katakana", "Bopomofo", "Thai", "Lao", "Khmer", "Myanmar"),
     *("Tai_Tham", "Tai_Le", "New_Tai_Lue", "Javanese", "Balinese"),

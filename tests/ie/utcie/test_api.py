@@ -561,3 +561,32 @@ def test_devices(fitted):
     with pytest.raises(ConfigError, match="device"):
         fitted.to("tpu")
     assert fitted.to("cpu").device.type == "cpu"
+
+
+def test_thresholds_of_the_model_are_saved_and_stand_behind_what_is_given(fitted: Any, tmp_path: Path) -> None:
+    import nlpkit
+
+    fitted.save(tmp_path / "model")
+    model = nlpkit.load(tmp_path / "model")
+    name = model.schema.entity_types[0]
+    model.thresholds = {"*": 0.4, name: 0.9}
+    model.save(tmp_path / "model")
+    again = nlpkit.load(tmp_path / "model")
+    assert again.decode_settings().threshold == 0.4
+    assert again.decode_settings().thresholds == {name: 0.9}
+    assert again.decode_settings({name: 0.2}).thresholds == {name: 0.2}
+    assert again.decode_settings(0.7).threshold == 0.7
+    assert again.decode_settings(0.7).thresholds == {}
+
+
+def test_bf16_gives_nearly_the_same_scores(fitted: Any, few_records: list[Any], tmp_path: Path) -> None:
+    import nlpkit
+    from nlpkit.errors import ConfigError
+
+    fitted.save(tmp_path / "model")
+    quick = nlpkit.load(tmp_path / "model", precision="bf16")
+    for full, half in zip(fitted.predict(few_records), quick.predict(few_records), strict=True):
+        assert [(e.start, e.end, e.type) for e in full.entities] == [(e.start, e.end, e.type) for e in half.entities]
+        assert all(abs(a.score - b.score) < 0.05 for a, b in zip(full.entities, half.entities, strict=True))
+    with pytest.raises(ConfigError, match="expected fp32 or bf16"):
+        nlpkit.load(tmp_path / "model", precision="fp16")
