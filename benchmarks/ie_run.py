@@ -1,6 +1,6 @@
 """Train and score UTC-IE on a data set in one run, and time it; prints one JSON object.
 
-    python benchmarks/ie_run.py [--data DATA/ie/conll04] [--out runs/conll04] [--set model.layers=0 seed=2 ...]
+    python benchmarks/ie_run.py [--data DATA/ie/conll04] [--out FOLDER] [--set model.layers=0 seed=2 ...]
 
 Settings are the defaults of ``nlpkit fit utcie``, except for those named with ``--set``. The dev scores are of the
 epoch that dev picks; the test set is scored once, with its weights. Speed is that of ``predict`` on the test sentences
@@ -24,7 +24,7 @@ def main() -> None:
     """Run it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_data_option(parser, DATA / "conll04")
-    parser.add_argument("--out", type=Path, help="run folder, new or empty (default: runs/ and the name of the data)")
+    parser.add_argument("--out", type=Path, help="run folder, new or empty (default: none is kept)")
     parser.add_argument("--threads", type=int, default=2, help="threads for training")
     parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="settings other than the default")
     parser.add_argument("--no-test", action="store_true", help="score dev only, while settings are being chosen")

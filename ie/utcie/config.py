@@ -84,6 +84,8 @@ class UTCIEModelConfig:
         for key in ("dropout", "plus_dropout"):
             if not 0 <= getattr(self, key) < 1:
                 raise ConfigError(f"expected 0 to below 1, got {getattr(self, key)}", key=f"model.{key}")
+        if not self.empty_link_weight >= 0:
+            raise ConfigError(f"expected 0 or more, got {self.empty_link_weight}", key="model.empty_link_weight")
         if self.window_overlap >= self.max_words:
             raise ConfigError(
                 f"expected less than model.max_words ({self.max_words}), got {self.window_overlap}",
@@ -118,3 +120,4 @@ class UTCIEConfig:
     trainer: TrainConfig = field(default_factory=TrainConfig)
     data: IEDataConfig = field(default_factory=IEDataConfig)
     seed: int = 1
+    """The one number that rules data order, initial weights and dropout."""
