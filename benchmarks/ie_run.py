@@ -42,9 +42,7 @@ def main() -> None:
             UTCIEConfig, nest({key: yaml.safe_load(value) for key, _, value in (s.partition("=") for s in args.set)})
         )
     )
-    summary = model.fit(
-        args.data / "train.jsonl", args.data / "dev.jsonl", out=args.out or Path("runs") / args.data.name
-    )
+    summary = model.fit(args.data / "train.jsonl", args.data / "dev.jsonl", out=args.out)
     seconds = [float(row["seconds"] or 0) for row in summary.history]
     result: dict[str, object] = {
         "data": args.data.name,
