@@ -223,7 +223,8 @@ class _File:
     def notes(self) -> list[str]:
         """Figures of the file."""
         groups = ", ".join(f"{group} in {self.n_annotated[group]}" for group in GROUPS if self.n_annotated[group])
-        notes = [f"{self.path}: {self.n_records} records{', ' + groups if groups else ''}"]
+        records = "record" if self.n_records == 1 else "records"
+        notes = [f"{self.path}: {self.n_records} {records}{', ' + groups if groups else ''}"]
         for name in ("entities", "triggers", "arguments"):
             total = self.overlaps[name]
             if total:
@@ -231,7 +232,8 @@ class _File:
                 notes.append(f"{self.path}: {total} {name}: {', '.join(parts)}")
         if self.overlaps["repeated"]:
             count = self.overlaps["repeated"]
-            notes.append(f"{self.path}: {count} records have two events of one type on one trigger; models see one")
+            have = "record has" if count == 1 else "records have"
+            notes.append(f"{self.path}: {count} {have} two events of one type on one trigger; models see one")
         if self.forecast_note:
             notes.append(f"{self.path}: {self.forecast_note}")
         return notes
@@ -267,9 +269,8 @@ class _Forecast:
 
     def note(self) -> str:
         """The figures since the last note."""
-        text = (
-            f"{self.n_long} records are longer than the encoder's {self.limit} pieces; the longest has {self.longest}"
-        )
+        records = "record is" if self.n_long == 1 else "records are"
+        text = f"{self.n_long} {records} longer than the encoder's {self.limit} pieces; the longest has {self.longest}"
         self.n_long = self.longest = 0
         return text
 

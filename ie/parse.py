@@ -257,7 +257,7 @@ class _Parser(FieldReader):
         if len(places) > 1 and nth is None:
             self.error(
                 f"{field}.text",
-                f"{surface!r} is {len(places)} times in the text, at characters {_listed(places)}",
+                f"{surface!r} occurs {len(places)} times in the text, at characters {_listed(places)}",
                 f"add 'nth' (1 to {len(places)}), or 'start' and 'end'",
             )
             return None

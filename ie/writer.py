@@ -94,7 +94,8 @@ def write_conll(results: Iterable[IERecord], out: TextIO) -> None:
             lines.append(f"# left out, overlaps a longer entity: {label} words {start} to {end}: {surface}")
         for what in ("relations", "events"):
             if found := getattr(result, what):
-                lines.append(f"# left out, not of this format: {len(found)} {what}")
+                noun = what.removesuffix("s") if len(found) == 1 else what
+                lines.append(f"# left out, not of this format: {len(found)} {noun}")
         lines += [f"{_column(word)}\t{_column(tag)}" for word, tag in zip(view.words, tags, strict=True)]
         text = "".join(f"{line}\n" for line in [*lines, ""])
         out.write(text if _is_utf(out) else _encodable(text, out))

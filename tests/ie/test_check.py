@@ -189,7 +189,7 @@ def test_overlaps_are_counted_for_the_choice_of_a_policy(tmp_path):
     assert "4 entities: 2 nested, 1 crossing, 1 on one span" in notes
     assert "2 triggers: 0 nested, 0 crossing, 1 on one span" in notes
     assert "2 arguments: 1 nested, 0 crossing, 0 on one span" in notes
-    assert "1 records have two events of one type on one trigger" in notes
+    assert "1 record has two events of one type on one trigger" in notes
 
 
 def test_texts_beyond_the_encoder_are_forecast(tmp_path, tiny_encoder):
@@ -205,6 +205,9 @@ def test_texts_beyond_the_encoder_are_forecast(tmp_path, tiny_encoder):
     ]
     assert "90 more than the encoder reads" in report.warnings[2].message
     assert f"{path}: 2 records are longer than the encoder's 510 pieces; the longest has 600" in report.notes
+    alone = check_files(write(tmp_path / "b.jsonl", long_word), encoder=str(tiny_encoder)).notes
+    assert f"{tmp_path / 'b.jsonl'}: 1 record is longer than the encoder's 510 pieces; the longest has 600" in alone
+    assert f"{tmp_path / 'b.jsonl'}: 1 record, entities in 1" in alone
 
 
 def test_a_wrong_encoder_is_an_error_and_a_missing_default_a_note(tmp_path, monkeypatch):

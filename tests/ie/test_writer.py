@@ -164,7 +164,7 @@ def test_conll_says_that_it_holds_no_relations_and_events():
         events=(Event(trigger=Trigger(start=1, end=2, type="Meeting")),),
     )
     comments = [line for line in written("conll", [record]).splitlines() if line.startswith("#")]
-    assert comments == [f"# left out, not of this format: 1 {what}" for what in ("relations", "events")]
+    assert comments == [f"# left out, not of this format: 1 {what}" for what in ("relation", "event")]
     plain = replace(record, relations=(), events=None)
     assert "#" not in written("conll", [plain])
 
