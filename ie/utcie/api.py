@@ -269,6 +269,7 @@ class UTCIE(NlpkitModel):
             multi_label=model.multi_label,
             schema_filter=model.schema_filter,
             adaptive=model.link_loss == "adaptive",
+            link_agreement=model.link_agreement,
         )
 
     def to(self, device: str) -> UTCIE:

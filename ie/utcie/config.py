@@ -59,6 +59,9 @@ class UTCIEModelConfig:
     multi_label: bool = True
     """Allow several types on one span, and several relation types or roles on one pair."""
 
+    link_agreement: Literal["mean", "min"] = "mean"
+    """Whether the two border cells of a link must pass on average, or each (``min``): fewer and surer links."""
+
     schema_filter: bool = False
     """Keep only relations and roles whose types were seen together in training or are in the schema."""
 

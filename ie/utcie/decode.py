@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -29,6 +29,7 @@ class DecodeSettings:
     Attributes:
         thresholds: Probability from which a type counts, by type name; others take ``threshold``.
         adaptive: Whether links are read against their threshold channel.
+        link_agreement: ``mean``: the two border cells of a link must pass on average; ``min``: each of them must.
     """
 
     threshold: float = 0.5
@@ -39,6 +40,7 @@ class DecodeSettings:
     multi_label: bool = True
     schema_filter: bool = False
     adaptive: bool = True
+    link_agreement: Literal["mean", "min"] = "mean"
 
     def vector(self, names: Sequence[str]) -> np.ndarray:
         """The thresholds of some types. Shape: (len(names),)"""
@@ -132,7 +134,7 @@ def _add_links(logits: Tensor, windows: list[Candidates], layout: LabelLayout, s
         symmetric = np.array([name in layout.schema.symmetric for name in layout.relation_names], dtype=bool)
         spans = [_positions(w.entities) for w in windows]
         limits = settings.vector(layout.relation_names)
-        for b, link in _links(logits, spans, spans, layout.relations, settings.adaptive, symmetric, limits):
+        for b, link in _links(logits, spans, spans, layout.relations, settings, symmetric, limits):
             if link.first != link.second:
                 windows[b].relations.append(link)
     if not layout.roles.n_types:
@@ -141,11 +143,11 @@ def _add_links(logits: Tensor, windows: list[Candidates], layout: LabelLayout, s
     arguments = [_positions(w.arguments) for w in windows]
     mirrored = np.ones(layout.roles.n_types, dtype=bool)
     limits = settings.vector((*layout.schema.roles, "")[: layout.roles.n_types])
-    for b, link in _links(logits, triggers, arguments, layout.roles, settings.adaptive, mirrored, limits):
+    for b, link in _links(logits, triggers, arguments, layout.roles, settings, mirrored, limits):
         if link.label != layout.same_mention:
             windows[b].roles.append(link)
     if layout.same_mention is not None:
-        for b, link in _links(logits, arguments, arguments, layout.roles, settings.adaptive, mirrored, limits):
+        for b, link in _links(logits, arguments, arguments, layout.roles, settings, mirrored, limits):
             if link.label == layout.same_mention and link.first < link.second:
                 windows[b].same.append(link)
 
@@ -155,11 +157,11 @@ def _links(
     firsts: Sequence[np.ndarray],
     seconds: Sequence[np.ndarray],
     channels: LinkChannels,
-    is_adaptive: bool,
+    settings: DecodeSettings,
     mirrored: np.ndarray,
     limits: np.ndarray,
 ) -> list[tuple[int, Link]]:
-    """Links of all pairs of one window's spans that pass: both border cells must, so the weaker one is the score."""
+    """Links of all pairs of one window's spans whose two border cells, start-start and end-end, pass together."""
     batch, pairs = [], []
     for b, (first, second) in enumerate(zip(firsts, seconds, strict=True)):
         if len(first) and len(second):
@@ -171,13 +173,13 @@ def _links(
     pair, window = np.concatenate(pairs), np.concatenate(batch)
     index = torch.from_numpy(np.column_stack([window, pair])).to(logits.device)
     row, s1, e1, s2, e2 = index.unbind(1)
-    threshold = channels.threshold if is_adaptive else None
-    scores = torch.minimum(
-        _margins(logits, row, s1, s2, channels.start, threshold, mirrored),
-        _margins(logits, row, e1 - 1, e2 - 1, channels.end, threshold, mirrored),
-    )
+    threshold = channels.threshold if settings.adaptive else None
+    at_start = _margins(logits, row, s1, s2, channels.start, threshold, mirrored)
+    at_end = _margins(logits, row, e1 - 1, e2 - 1, channels.end, threshold, mirrored)
+    scores = torch.minimum(at_start, at_end) if settings.link_agreement == "min" else (at_start + at_end) / 2
     probabilities = torch.sigmoid(scores).cpu().numpy()
-    passed, label = np.nonzero(probabilities >= limits)
+    # one cell for and one as much against is no link
+    passed, label = np.nonzero(probabilities > limits)
     return [
         (
             int(window[r]),

@@ -223,15 +223,19 @@ def linked(start: float, end: float, threshold: float = 0.0, label: int = 0) -> 
     return logits
 
 
-def test_a_link_is_as_sure_as_its_weaker_cell_above_the_threshold_channel():
-    (link,) = decode(linked(3.0, 4.0, threshold=2.0)).relations
-    assert link == ((0, 2), (3, 5), 0, pytest.approx(sigmoid(1.0)))
+@pytest.mark.parametrize(("agreement", "margin"), [("mean", 1.5), ("min", 1.0)])
+def test_a_link_is_as_sure_as_its_cells_are_above_the_threshold_channel(agreement, margin):
+    (link,) = decode(linked(3.0, 4.0, threshold=2.0), link_agreement=agreement).relations
+    assert link == ((0, 2), (3, 5), 0, pytest.approx(sigmoid(margin)))
 
 
-def test_both_cells_of_a_link_must_pass():
-    assert decode(linked(9.0, -0.1)).relations == []
-    assert decode(linked(-0.1, 9.0)).relations == []
-    assert len(decode(linked(0.0, 9.0)).relations) == 1
+def test_both_cells_of_a_link_must_pass_each_or_on_average():
+    for start, end in ((9.0, -0.1), (-0.1, 9.0)):
+        assert decode(linked(start, end), link_agreement="min").relations == []
+        assert len(decode(linked(start, end)).relations) == 1
+    for start, end in ((9.0, -9.1), (9.0, -9.0)):
+        assert decode(linked(start, end)).relations == []
+    assert len(decode(linked(0.1, 9.0), link_agreement="min").relations) == 1
 
 
 def test_link_thresholds_are_of_a_type_and_need_the_same_probability():
