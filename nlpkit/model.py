@@ -50,7 +50,7 @@ class NlpkitModel(ABC):
 
     def evaluate(self, data: Any, *args: Any, **options: Any) -> EvaluationReport:
         """Score the model on annotated data."""
-        raise NotImplementedError(f"{self.name} cannot be evaluated")
+        raise ConfigError(f"a {self.name} model cannot be evaluated")
 
     @abstractmethod
     def _manifest(self) -> dict[str, Any]:
