@@ -1,7 +1,7 @@
 """Settings as plain data: nested frozen dataclasses to and from dictionaries and YAML; errors name the setting.
 
 A setting has a dotted name, such as ``model.channels``. Values come from files and people, so that every one is checked
-against the annotation of its field before a dataclass is made.
+against the annotation of its field when a dataclass is made, wherever it comes from.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import types
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from numbers import Integral, Real
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from nlpkit.errors import ConfigError
 
@@ -19,6 +20,41 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 C = TypeVar("C", bound="DataclassInstance")
+
+
+class Config:
+    """Base class of all settings: each value is checked and brought into the type of its field; a dict is a section.
+
+    A subclass is a frozen, keyword-only dataclass. What its annotations cannot say, such as a range, it checks in
+    :meth:`check`; if it is a section of another one, it names itself in ``section``, for the messages.
+
+    >>> from nlpkit.ie.utcie.config import UTCIEConfig
+    >>> UTCIEConfig(trainer={"epochs": 5}).trainer.epochs
+    5
+    >>> UTCIEConfig(trainer={"epoch": 5})
+    Traceback (most recent call last):
+        ...
+    nlpkit.errors.ConfigError: trainer.epoch: unknown setting; did you mean trainer.epochs?
+    """
+
+    section: ClassVar[str] = ""
+
+    def __new__(cls, *args: object, **values: object) -> Self:
+        """Refuses a name that is no setting before Python does, to name the nearest."""
+        for name in values:
+            _require_known(name, cls, cls.section)
+        return super().__new__(cls)
+
+    def __post_init__(self) -> None:
+        cls: type = type(self)
+        hints = _hints(cls)
+        for name in _names(cls):
+            key = _require_known(name, cls, self.section)
+            object.__setattr__(self, name, _convert(getattr(self, name), hints[name], key))
+        self.check()
+
+    def check(self) -> None:
+        """Raises a :class:`~nlpkit.errors.ConfigError` if a value, or a combination of them, cannot be used."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,12 +96,9 @@ def from_dict(cls: type[C], data: Mapping[str, object], *, prefix: str = "") -> 
     if not isinstance(data, Mapping):
         raise ConfigError(f"expected a section of settings, found {_found(data)}", key=prefix or None)
     hints = _hints(cls)
-    names = [field.name for field in fields(cls) if field.init]
     values = {}
     for name, value in data.items():
-        key = f"{prefix}.{name}" if prefix else str(name)
-        if name not in names:
-            raise ConfigError(_unknown(key, cls, prefix, names), key=key)
+        key = _require_known(str(name), cls, prefix)
         values[name] = _convert(value, hints[name], key)
     return cls(**values)
 
@@ -239,6 +272,10 @@ def _hints(cls: type) -> dict[str, object]:
     return dict(get_type_hints(cls))
 
 
+def _names(cls: type) -> list[str]:
+    return [field.name for field in fields(cls) if field.init]
+
+
 def _plain(value: object) -> object:
     if is_dataclass(value) and not isinstance(value, type):
         return to_dict(value)
@@ -273,22 +310,32 @@ def _convert(value: object, hint: object, key: str) -> object:
             return tuple(items) if origin is tuple else items
     elif origin is dict and isinstance(value, Mapping):
         return {_convert(k, args[0], key): _convert(v, args[1], f"{key}.{k}") for k, v in value.items()}
-    elif hint is float and type(value) in (int, float):
-        return float(cast(float, value))
-    elif hint in (int, str, bool, type(None)) and type(value) is hint:  # `True` is an int, but no number to a user
+    elif hint in (bool, str, type(None)) and type(value) is hint:
         return value
+    elif hint is str and isinstance(value, PurePath):
+        return str(value)
+    elif isinstance(value, bool):  # an int to Python, but no number to a user
+        pass
+    elif hint is int and isinstance(value, Integral):  # NumPy's numbers too
+        return int(value)
+    elif hint is float and isinstance(value, Real):
+        return float(value)
     raise ConfigError(f"expected {expected(hint)}, found {_found(value)}", key=key)
 
 
-def _unknown(key: str, cls: type[DataclassInstance], prefix: str, names: list[str]) -> str:
+def _require_known(name: str, cls: type, prefix: str) -> str:
+    """The dotted key of a setting, which must exist."""
+    key, names = f"{prefix}.{name}" if prefix else name, _names(cls)
+    if name in names:
+        return key
     if prefix:
-        near = [f"{prefix}.{name}" for name in nearest(key.rpartition(".")[2], names)]
+        near = [f"{prefix}.{other}" for other in nearest(name, names)]
     else:
         # At the top a user may also have left out the section: `channels` for `model.channels`.
         leaves = [setting.key for setting in settings(cls)]
         near = [k for k in leaves if k.rpartition(".")[2] == key] or nearest(key, names) or nearest(key, leaves)
     hint = f"did you mean {' or '.join(near)}?" if near else f"known here: {', '.join(names)}"
-    return f"unknown setting; {hint}"
+    raise ConfigError(f"unknown setting; {hint}", key=key)
 
 
 def _plural(hint: object) -> str:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import math
-from dataclasses import dataclass, field
+import pickle
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nlpkit.cli.fit import Plan
 from nlpkit.configs import (
+    Config,
     apply_overrides,
     attribute_docs,
     flatten,
@@ -23,8 +28,11 @@ from nlpkit.configs import (
     to_dict,
     write_yaml,
 )
+from nlpkit.encoder.config import EncoderConfig
 from nlpkit.errors import ConfigError
 from nlpkit.ie.utcie.config import IEDataConfig, UTCIEConfig, UTCIEModelConfig
+from nlpkit.registry import BUILT_IN
+from nlpkit.training.config import TrainConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,3 +207,68 @@ def test_help_comes_from_the_docstrings_of_the_attributes() -> None:
 
 def test_every_setting_of_the_model_has_help() -> None:
     assert [leaf.key for leaf in settings(UTCIEConfig) if not leaf.help and leaf.key != "seed"] == []
+
+
+# Made in Python.
+
+CONFIGS = [Plan, *(spec.resolve("config") for spec in BUILT_IN.values() if spec.config)]
+
+
+def with_sections(cls: type) -> list[type]:
+    found = [cls]
+    for one in fields(cls):
+        part = one.default_factory
+        found += with_sections(part) if isinstance(part, type) and issubclass(part, Config) else []
+    return found
+
+
+@pytest.mark.parametrize("cls", [cls for top in CONFIGS for cls in with_sections(top)])
+def test_every_class_of_settings_refuses_a_value_of_another_type_at_once(cls: type) -> None:
+    assert issubclass(cls, Config)
+    needed = {"model": "utcie"} if cls is Plan else {}
+    for one in fields(cls):
+        with pytest.raises(ConfigError, match="expected") as caught:
+            cls(**{**needed, one.name: object()})
+        assert caught.value.key == ".".join(filter(None, (cls.section, one.name)))
+
+
+def test_a_dict_is_a_section() -> None:
+    made = UTCIEConfig(trainer={"epochs": 5, "clip": 2}, model={"layers": 0}, encoder={}, data={"symmetric": ["a"]})
+    assert made == UTCIEConfig(
+        trainer=TrainConfig(epochs=5, clip=2.0), model=UTCIEModelConfig(layers=0), data=IEDataConfig(symmetric=("a",))
+    )
+    assert type(made.trainer.clip) is float
+    assert replace(made, trainer={"epochs": 6}).trainer == TrainConfig(epochs=6)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: UTCIEConfig(trainer={"epoch": 5}), "trainer.epoch: unknown setting; did you mean trainer.epochs?"),
+        (lambda: UTCIEConfig(trainer={"epochs": "5"}), "trainer.epochs: expected a whole number, found the text '5'"),
+        (lambda: UTCIEConfig(trainer={"epochs": 0}), "trainer.epochs: expected at least 1"),
+        (lambda: UTCIEConfig(trainer=5), "trainer: expected a section of settings, found 5"),
+        (lambda: UTCIEConfig(trainer=EncoderConfig()), "trainer: expected a section of settings, found"),
+        (lambda: UTCIEConfig(epochs=5), "epochs: unknown setting; did you mean trainer.epochs?"),
+        (lambda: TrainConfig(epoch=5), "trainer.epoch: unknown setting; did you mean trainer.epochs?"),
+        (lambda: UTCIEModelConfig(channels="32"), "model.channels: expected a whole number, found the text '32'"),
+        (lambda: UTCIEModelConfig(channels=True), "model.channels: expected a whole number, found true"),
+        (lambda: TrainConfig(device="cuda"), "trainer.device: expected one of auto, cpu, gpu"),
+        (lambda: IEDataConfig(symmetric="spouse"), "data.symmetric: expected a list of text, found the text 'spouse'"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_where_it_is_made(make: object, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        make()  # type: ignore[operator]
+    assert str(caught.value).startswith(message)
+
+
+def test_numbers_of_numpy_and_paths_are_taken_as_what_they_are() -> None:
+    made = TrainConfig(epochs=np.int64(3), head_lr=np.float32(0.5))
+    assert (type(made.epochs), type(made.head_lr), made.head_lr) == (int, float, 0.5)
+    assert EncoderConfig(name=Path("a") / "b").name == str(Path("a") / "b")
+
+
+def test_a_config_can_be_copied() -> None:
+    made = UTCIEConfig(seed=3)
+    assert copy.deepcopy(made) == pickle.loads(pickle.dumps(made)) == made

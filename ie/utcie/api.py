@@ -66,7 +66,10 @@ class UTCIE(NlpkitModel):
 
     def __init__(self, config: UTCIEConfig | None = None) -> None:
         if not isinstance(config, UTCIEConfig | None):
-            raise ConfigError(f"expected a UTCIEConfig, got {type(config).__name__}; see nlpkit.configs.from_dict")
+            raise ConfigError(
+                f"expected a UTCIEConfig, got {type(config).__name__}; write, for example, "
+                "UTCIE(UTCIEConfig(trainer=TrainConfig(epochs=5)))"
+            )
         self.given_config = config or UTCIEConfig()
         self.config = self.given_config
         self.device = torch.device("cpu")

@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from nlpkit.configs import Config
 from nlpkit.encoder.config import EncoderConfig
 from nlpkit.errors import ConfigError
 from nlpkit.training.config import TrainConfig
 
 
 @dataclass(frozen=True, kw_only=True)
-class UTCIEModelConfig:
+class UTCIEModelConfig(Config):
     """The network and its decoder. Source: Yan et al., UTC-IE, ACL 2023, section 3."""
+
+    section = "model"
 
     channels: int = 32
     """Width C of the word-pair tensor; a multiple of 8."""
@@ -71,7 +74,8 @@ class UTCIEModelConfig:
     window_overlap: int = 60
     """Words that two neighbouring windows share."""
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Ranges."""
         if self.channels < 8 or self.channels % 8:
             raise ConfigError(f"expected a multiple of 8, got {self.channels}", key="model.channels")
         for key, low in (
@@ -97,8 +101,10 @@ class UTCIEModelConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class IEDataConfig:
+class IEDataConfig(Config):
     """How records become training data."""
+
+    section = "data"
 
     misaligned: Literal["error", "widen", "skip"] = "error"
     """A span that cuts a word: an error, widened to whole words, or left out."""
@@ -111,11 +117,11 @@ class IEDataConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class UTCIEConfig:
+class UTCIEConfig(Config):
     """All settings of a UTC-IE run.
 
-    >>> UTCIEConfig(model=UTCIEModelConfig(layers=0)).trainer.epochs
-    20
+    >>> UTCIEConfig(trainer=TrainConfig(epochs=5)).trainer.epochs
+    5
     """
 
     model: UTCIEModelConfig = field(default_factory=UTCIEModelConfig)

@@ -12,7 +12,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Literal, Union, cast, get_args, get_origin
 
 from nlpkit.cli.options import Parser, check_option_names
-from nlpkit.configs import Setting, expected, from_dict, merge, read_yaml, settings, to_dict, write_yaml
+from nlpkit.configs import Config, Setting, expected, from_dict, merge, read_yaml, settings, to_dict, write_yaml
 from nlpkit.errors import ConfigError
 from nlpkit.registry import ModelSpec, get_spec
 
@@ -41,8 +41,10 @@ SECTIONS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class Plan(Config):
     """The files of a run; a settings file holds them under ``run``."""
+
+    section = "run"
 
     model: str
     train: tuple[str, ...] = ()
@@ -52,7 +54,8 @@ class Plan:
     init_from: str | None = None
     limit: int | None = None
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Ranges."""
         if self.limit is not None and self.limit < 1:
             raise ConfigError(f"expected at least 1, got {self.limit}", key="run.limit")
 

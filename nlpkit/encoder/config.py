@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from nlpkit.configs import Config
 from nlpkit.errors import ConfigError
 
 
 @dataclass(frozen=True, kw_only=True)
-class EncoderConfig:
+class EncoderConfig(Config):
     """The Hugging Face encoder under a model."""
+
+    section = "encoder"
 
     name: str = "minilm"
     """``minilm`` (the packaged MiniLM-L6) or a Hugging Face model folder on disk; nothing is downloaded."""
@@ -21,6 +24,7 @@ class EncoderConfig:
     max_pieces: int | None = None
     """Most pieces of one window, special ones included; by default the encoder's own position limit."""
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Ranges."""
         if self.max_pieces is not None and self.max_pieces < 8:
             raise ConfigError(f"expected at least 8, got {self.max_pieces}", key="encoder.max_pieces")

@@ -6,12 +6,15 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from nlpkit.configs import Config
 from nlpkit.errors import ConfigError
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainConfig:
+class TrainConfig(Config):
     """How a model is trained; the same for every model."""
+
+    section = "trainer"
 
     epochs: int = 20
     """Passes over the training data."""
@@ -58,7 +61,8 @@ class TrainConfig:
     dev_share: float = 0.1
     """Share of the training records held out as dev when no dev file is given."""
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Ranges."""
         for key in ("epochs", "batch_size", "budget", "accumulate"):
             if getattr(self, key) < 1:
                 raise ConfigError(f"expected at least 1, got {getattr(self, key)}", key=f"trainer.{key}")
