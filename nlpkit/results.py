@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from nlpkit.metrics.counts import Counts
+from nlpkit.wording import counted
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -96,7 +97,7 @@ class EvaluationReport:
 
         out = StringIO()
         console = Console(file=out, width=WIDTH, color_system=None, highlight=False, markup=False, emoji=False)
-        title = f"{self.model or 'model'} on {self.data or 'records'}, {_count(self.n, 'record')}"
+        title = f"{self.model or 'model'} on {self.data or 'records'}, {counted(self.n, 'record')}"
         for part in (title, *self._tables(), *self.notes()):
             console.print(part)
         lines = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
@@ -110,7 +111,7 @@ class EvaluationReport:
             if metric in self.metrics and count != self.n:
                 by_count.setdefault(count, []).append(metric)
         for count, names in by_count.items():
-            notes.append(f"Scored on the {_count(count, 'record')} that annotate it: {', '.join(names)}.")
+            notes.append(f"Scored on the {counted(count, 'record')} that annotate it: {', '.join(names)}.")
         for metric, labels in self.unknown_labels.items():
             listed = ", ".join(f"{label} ({count})" for label, count in labels.items())
             notes.append(f"Unknown to the model, counted as missed ({metric}): {listed}.")
@@ -133,9 +134,9 @@ class EvaluationReport:
         return tuple(name for name in names if self.per_label.get(name))
 
     def _tables(self) -> list[Table]:
-        counted = {k: m for k, m in self.metrics.items() if isinstance(m, Counts)}
+        counts = {k: m for k, m in self.metrics.items() if isinstance(m, Counts)}
         numbers = {k: m for k, m in self.metrics.items() if not isinstance(m, Counts)}
-        tables = [_count_table("metric", counted)] if counted else []
+        tables = [_count_table("metric", counts)] if counts else []
         if numbers:
             tables.append(_number_table(numbers))
         return tables + [_count_table(name, self.per_label[name]) for name in self._label_tables()]
@@ -192,7 +193,3 @@ def _mapping(value: object) -> Mapping[str, object]:
     if not isinstance(value, Mapping):
         raise TypeError(f"expected an object, got {value!r}")
     return value
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
