@@ -22,7 +22,7 @@ predicted there is ignored. A gold label that the model does not know can only b
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, ClassVar
@@ -49,6 +49,9 @@ METRICS = tuple(metric for metrics in GROUPS.values() for metric in metrics)
 
 LABELLED = ("entity", "relation", "relation_strict", "trigger", "argument_id", "argument")
 """Metrics whose items end in a label."""
+
+SELECTED = ("entity", "relation_strict", "trigger", "argument")
+"""The strictest metric of each kind of annotation; the dev score that picks the best epoch is the mean of their F1."""
 
 Item = tuple[object, ...]
 
@@ -196,6 +199,43 @@ def score_records(
             raise DataError(f"record {position}: there is no {kind}; expected one prediction for each gold record")
         scorer.add(one, other)
     return scorer.report()
+
+
+def dev_score_parts(gold: Iterable[IERecord], schema: IESchema) -> tuple[str, ...]:
+    """The metrics whose mean F1 is the dev score: those of :data:`SELECTED` that have something to find in ``gold``.
+
+    They depend on the gold records alone, so that the scores of all epochs can be compared.
+
+    >>> from nlpkit.ie.types import Entity
+    >>> gold = [IERecord(tokens=("Bo",), entities=(Entity(start=0, end=1, type="Person"),), relations=())]
+    >>> dev_score_parts(gold, IESchema(entity_types=("Person",), relation_types=()))
+    ('entity',)
+    """
+    scorer = IEScorer(schema, keep_errors=False)
+    for record in gold:
+        scorer.add(record, record)
+    counts = scorer.report().metrics
+    return tuple(name for name in SELECTED if isinstance(found := counts.get(name), Counts) and found.gold)
+
+
+def dev_score_notes(parts: Sequence[str], schema: IESchema) -> list[str]:
+    """What the dev score is, and what of the labels it says nothing about, as there is none in the dev data."""
+    modelled = {
+        "entity": ("entities", schema.entity_types),
+        "relation_strict": ("relations", schema.relation_types),
+        "trigger": ("events", schema.event_types),
+        "argument": ("arguments", schema.roles),
+    }
+    lacking = [name for metric, (name, labels) in modelled.items() if labels and metric not in parts]
+    if not parts:
+        return [f"warning: the dev records have no {' and no '.join(lacking)}; the last epoch counts as the best"]
+    mean = f"the mean F1 of {', '.join(parts)}" if len(parts) > 1 else f"the F1 of {parts[0]}"
+    notes = [f"dev score: {mean} on the dev records, in percent; the epoch with the highest one is kept"]
+    if lacking:
+        notes.append(
+            f"warning: the dev records have no {' and no '.join(lacking)}, which have no part in the dev score"
+        )
+    return notes
 
 
 def record_items(record: IERecord, symmetric: frozenset[str] = frozenset()) -> dict[str, frozenset[Item]]:

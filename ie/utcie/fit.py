@@ -16,7 +16,7 @@ from nlpkit.encoder.config import EncoderConfig
 from nlpkit.encoder.encoder import TextEncoder
 from nlpkit.errors import DataError
 from nlpkit.folder import part_path, read_manifest, resolve_model_folder
-from nlpkit.ie.metrics import IEScorer
+from nlpkit.ie.metrics import IEScorer, dev_score_notes, dev_score_parts
 from nlpkit.ie.overlap import tightest_policy
 from nlpkit.ie.schema import IESchema
 from nlpkit.ie.training_data import Records, TrainingData, load_training_data
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
 SPAN_BIAS = -4.0
 THRESHOLD_BIAS = 2.0
 """Initial output biases: nearly all cells are empty, so training starts from there."""
-
-SELECTED = ("entity", "relation_strict", "trigger", "argument")
-"""The metrics whose mean picks the best epoch."""
 
 
 def fit(
@@ -120,14 +117,14 @@ def _make_phase(model: UTCIE, data: TrainingData) -> Phase:
     model.config = replace(config, model=_resolve_policies(config.model, examples))
     model.notes, model.training_data = data.notes + _training_notes(examples), data.sources
     dev = prepare(data.dev, encoder, config.model)
-    has_dev_words = bool(window_list(dev))
-    if dev and not has_dev_words:
-        model.notes += ("warning: all dev texts are empty; the last epoch counts as the best",)
+    parts = dev_score_parts(data.dev, data.schema)
+    if dev:
+        model.notes += tuple(dev_score_notes(parts, data.schema))
     return Phase(
         name="train",
-        task=UTCIETask(encoder, network, model.layout, config.model, _DevScorer(model, data, dev)),
+        task=UTCIETask(encoder, network, model.layout, config.model, _DevScorer(model, data, dev, parts), parts),
         train=_phase_data(examples, encoder),
-        dev=_phase_data(dev, encoder) if has_dev_words else None,
+        dev=_phase_data(dev, encoder) if parts else None,
     )
 
 
@@ -255,8 +252,8 @@ def _warm_start(network: UTCIENetwork, layout: LabelLayout, folder: str | Path) 
 class _DevScorer:
     """Collects what the windows of the dev records propose, and scores it at the end of an epoch."""
 
-    def __init__(self, model: UTCIE, data: TrainingData, examples: list[Example]) -> None:
-        self.model, self.gold, self.examples = model, data.dev, examples
+    def __init__(self, model: UTCIE, data: TrainingData, examples: list[Example], parts: Sequence[str]) -> None:
+        self.model, self.gold, self.examples, self.parts = model, data.dev, examples, parts
         self.settings = model.decode_settings()
         self.found: dict[tuple[int, int], Candidates] = {}
 
@@ -274,5 +271,4 @@ class _DevScorer:
             scorer.add(gold, result)
         self.found = {}
         scores = scorer.report().scores()
-        chosen = [value for name in SELECTED if (value := scores.get(name)) is not None]
-        return {"score": sum(chosen) / len(chosen) if chosen else None, **scores}
+        return {"score": sum(scores[name] or 0.0 for name in self.parts) / len(self.parts), **scores}

@@ -26,6 +26,7 @@ class UTCIETask(TrainTask):
         layout: What the channels mean.
         config: Which losses.
         score_dev: Called with each dev batch and its scores, and with None at the end of an epoch for the metrics.
+        score_parts: The metrics that the dev score is the mean of.
     """
 
     def __init__(
@@ -35,12 +36,14 @@ class UTCIETask(TrainTask):
         layout: LabelLayout,
         config: UTCIEModelConfig,
         score_dev: Callable[[tuple[WindowBatch, Tensor] | None], dict[str, float | None]],
+        score_parts: tuple[str, ...] = (),
     ) -> None:
         super().__init__()
         self.encoder = encoder
         self.network = network
         self.layout = layout
         self.config = config
+        self.score_parts = score_parts
         self._score_dev = score_dev
 
     def loss(self, batch: WindowBatch) -> dict[str, Tensor]:
@@ -52,7 +55,7 @@ class UTCIETask(TrainTask):
         self._score_dev((batch, score(self.encoder, self.network, batch)))
 
     def dev_metrics(self) -> dict[str, float | None]:
-        """F1 of each metric that the dev data can have; ``score`` is their mean, over the strictest of each group."""
+        """F1 of each metric that the dev data can have; ``score`` is the mean of ``score_parts``."""
         return self._score_dev(None)
 
     def activation_bytes(self, n: int, longest: int) -> int | None:

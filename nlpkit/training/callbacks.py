@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from nlpkit.training.loader import PlannedBatch
 from nlpkit.training.phase import Phase
 from nlpkit.training.progress import Reporter, show_seconds
 from nlpkit.training.signals import Interrupted, StopSignals
-from nlpkit.training.state import Row, RunState
+from nlpkit.training.state import Row, RunState, show_score
 from nlpkit.training.task import TrainTask
 
 TIMED_BATCHES = 8
@@ -238,7 +238,7 @@ class RunCallback(pl.Callback):
         if is_best:
             self._keep_best(pl_module)
         self._write_metrics()
-        self._say_epoch(row, is_best, pl_module.select)
+        self._say_epoch(row, dev, is_best, pl_module)
         self._write_checkpoint(trainer)
         self._stop_if_asked()
         if run.config.patience and run.state.wait >= run.config.patience:
@@ -283,16 +283,15 @@ class RunCallback(pl.Callback):
         writer.writerows(rows)
         replace_file(self.run.folder.out / "metrics.csv", text.getvalue())
 
-    def _say_epoch(self, row: Row, is_best: bool, select: str) -> None:
+    def _say_epoch(self, row: Row, dev: Mapping[str, float | None], is_best: bool, task: TrainTask) -> None:
         run = self.run
-        parts = [f"epoch {row['epoch']}/{run.config.epochs}", f"loss {row['train_loss']:.4g}"]
+        parts = [f"loss {row['train_loss']:.4g}"]
         if run.phase.dev:
-            score = row[f"dev_{select}"]
-            shown = "undefined" if score is None else f"{score:.4f}"
-            parts.append(f"dev {select} {shown}{' (best)' if is_best else f', best {run.state.best_score:.4f}'}")
-            run.reporter.describe(score=f"dev {shown}")
-        parts.append(f"{show_seconds(float(row['seconds'] or 0))}")
-        run.reporter.message("  ".join(parts))
+            parts.append(show_score(task.select, task.score_parts, dev))
+            parts.append("the best so far" if is_best else f"the best is epoch {run.state.best_epoch}")
+            run.reporter.describe(score=show_score(task.select, (), dev))
+        parts.append(show_seconds(float(row["seconds"] or 0)))
+        run.reporter.message(f"epoch {row['epoch']}/{run.config.epochs}: {', '.join(parts)}")
 
 
 def show_ids(ids: Sequence[str], shown: int = 8) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
+
+from nlpkit.results import percent
 
 Row = dict[str, "float | int | str | None"]
 """One epoch in ``metrics.csv``."""
@@ -20,7 +22,7 @@ class RunState:
         best_score: The best dev score so far, or None.
         best_epoch: Its epoch, from 1; 0 if there is none yet.
         best_dev: All dev metrics of that epoch.
-        wait: Epochs since then.
+        wait: Epochs without a better score.
         sums: Of the current epoch: losses, each weighted by the records of its batch.
         n_records: Of the current epoch: records trained on.
         train_seconds: Of the current epoch.
@@ -54,16 +56,20 @@ class RunState:
         return {f"train_{name}": self.sums[name] / max(1, self.n_records) for name in names}
 
     def judge(self, score: float | None, dev: Mapping[str, float | None]) -> bool:
-        """Ends an epoch with its dev score; whether it is the best so far.
+        """Ends an epoch with its dev score, a share of 1; whether it is the best so far.
 
-        An undefined score is worse than any other; among undefined scores the latest counts as the best.
+        An undefined score ranks as 0, the worst. Where nothing was better than 0, the latest epoch counts as the best:
+        no score tells the epochs apart, and the latest has learned most.
         """
         self.n_epochs += 1
-        is_best = self.best_score is None or (score is not None and score > self.best_score)
+        value, best = score or 0.0, self.best_score or 0.0
+        is_better = value > best
+        is_best = is_better or self.best_epoch == 0 or value == best == 0.0
+        # without any score there is nothing to wait for
+        has_no_score = score is None and self.best_score is None
+        self.wait = 0 if is_better or self.best_epoch == 0 or has_no_score else self.wait + 1
         if is_best:
-            self.best_score, self.best_epoch, self.best_dev, self.wait = score, self.n_epochs, dict(dev), 0
-        else:
-            self.wait += 1
+            self.best_score, self.best_epoch, self.best_dev = score, self.n_epochs, dict(dev)
         return is_best
 
     def next_phase(self) -> RunState:
@@ -102,3 +108,17 @@ class TrainSummary:
     weights: Literal["best", "last"]
     seconds: float
     resumed_at: int | None
+
+
+def show_score(select: str, parts: Sequence[str], dev: Mapping[str, float | None]) -> str:
+    """A dev score in percent, with the metrics that it is the mean of.
+
+    >>> show_score("score", ["entity", "relation"], {"score": 0.75, "entity": 0.8, "relation": 0.7, "span": 0.9})
+    'dev score 75.0 (entity 80.0, relation 70.0)'
+    """
+    shown = [f"{name} {_percent(dev.get(name))}" for name in parts]
+    return f"dev {select} {_percent(dev.get(select))}" + (f" ({', '.join(shown)})" if shown else "")
+
+
+def _percent(value: float | None) -> str:
+    return "undefined" if value is None else percent(value)

@@ -24,12 +24,14 @@ class TrainTask(pl.LightningModule):
     Everything that training changes is a parameter or a buffer, so that it is in the checkpoint.
 
     Attributes:
-        select: The dev metric that chooses the best epoch; higher is better.
+        select: The dev metric that chooses the best epoch; higher is better, and 0 is the worst.
+        score_parts: The dev metrics that ``select`` is the mean of, to be shown with it.
         encoder_prefix: Parameters whose name begins so learn with ``trainer.encoder_lr``, all others with
             ``trainer.head_lr``.
     """
 
     select: str = "score"
+    score_parts: tuple[str, ...] = ()
     encoder_prefix: str = "encoder."
 
     def __init__(self) -> None:
@@ -50,7 +52,7 @@ class TrainTask(pl.LightningModule):
         raise NotImplementedError
 
     def dev_metrics(self) -> dict[str, float | None]:
-        """The metrics of the dev batches since the last call, which it forgets; None where a metric is undefined."""
+        """The metrics of the dev batches since the last call, which it forgets: shares of 1, or None (undefined)."""
         raise NotImplementedError
 
     def parameter_groups(self, config: TrainConfig) -> list[dict[str, Any]]:

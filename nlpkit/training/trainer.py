@@ -22,7 +22,7 @@ from nlpkit.training.loader import PhaseLoaders
 from nlpkit.training.phase import Phase, PhaseData
 from nlpkit.training.progress import Reporter, show_seconds
 from nlpkit.training.signals import Interrupted, StopSignals
-from nlpkit.training.state import RunState, TrainSummary
+from nlpkit.training.state import RunState, TrainSummary, show_score
 
 
 def train(
@@ -260,8 +260,11 @@ def _describe_end(summary: TrainSummary, phase: Phase, config: TrainConfig) -> s
         took += f"; stopped after {config.patience} epochs without a better dev {phase.task.select}"
     if phase.dev is None:
         return f"trained: {took}. There are no dev records, so the last epoch counts as the best"
-    score = "undefined" if summary.best_score is None else f"{summary.best_score:.4f}"
-    return f"trained: {took}. Best epoch {summary.best_epoch}, dev {phase.task.select} {score}"
+    score = show_score(phase.task.select, phase.task.score_parts, summary.dev)
+    end = f"trained: {took}. Best epoch {summary.best_epoch}: {score}"
+    if summary.best_score:
+        return end
+    return f"{end}\nwarning: no epoch got anything right on the dev records, so the last one is kept"
 
 
 def _fingerprint(data: PhaseData | None) -> str | None:

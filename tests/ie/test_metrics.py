@@ -10,7 +10,8 @@ from types import ModuleType
 import pytest
 
 from nlpkit.errors import DataError
-from nlpkit.ie.metrics import IEScorer, record_items, score_records
+from nlpkit.ie.metrics import IEScorer, dev_score_notes, dev_score_parts, record_items, score_records
+from nlpkit.ie.reader import parse_record
 from nlpkit.ie.schema import IESchema, RelationType
 from nlpkit.ie.types import Argument, Entity, Event, IERecord, Relation, Trigger
 from nlpkit.metrics import Counts
@@ -319,3 +320,31 @@ def test_errors_account_for_every_missed_and_spurious_item(seed: int) -> None:
         assert isinstance(counts, Counts)
         assert false[kind, "gold"] == counts.gold - counts.tp > 0
         assert false[kind, "predicted"] == counts.predicted - counts.tp > 0
+
+
+def test_the_parts_of_the_dev_score_are_what_the_gold_records_have() -> None:
+    entity = {"start": 0, "end": 1, "type": "P"}
+    trigger = {"start": 1, "end": 2, "type": "E"}
+    record, _ = parse_record(
+        {
+            "tokens": ["a", "b", "c"],
+            "entities": [entity],
+            "relations": [],
+            "events": [{"trigger": trigger, "arguments": []}],
+        }
+    )
+    assert record is not None
+    schema = IESchema(
+        entity_types=("P",), relation_types=(RelationType(name="r"),), event_types={"E": ("who",), "F": ()}
+    )
+    parts = dev_score_parts([record], schema)
+    assert parts == ("entity", "trigger")
+    said, lacking = dev_score_notes(parts, schema)
+    assert "mean F1 of entity, trigger" in said
+    assert lacking.startswith("warning: the dev records have no relations and no arguments,")
+    (nothing,) = dev_score_notes(dev_score_parts([], schema), schema)
+    assert nothing.startswith("warning: the dev records have no entities and no relations and no events and no argum")
+    assert "the last epoch counts as the best" in nothing
+    # what the model does not have is no part, and not missed
+    assert dev_score_parts([record], IESchema(entity_types=("P",))) == ("entity",)
+    assert len(dev_score_notes(("entity",), IESchema(entity_types=("P",), relation_types=()))) == 1

@@ -42,8 +42,10 @@ def test_bar_on_a_terminal(tiny, tmp_path, end):
     text = b"".join(written).decode()
     bare = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text)
     assert "training on 45 records" in bare
-    assert re.search(r"epoch 1/3  loss 0\.\d+  dev score 0\.\d+ \(best\)", bare), "a line stays for each epoch"
-    assert "dev 0." in bare
+    assert re.search(r"epoch 1/3: loss 0\.\d+, dev score \d+\.\d, the best so far, \d", bare), (
+        "a line stays for each epoch"
+    )
+    assert re.search(r"dev score \d+\.\d +\d:", bare), "the bar shows the last score"
     assert "left" in bare
     assert ("100%" in bare) == (end == "finished")
     assert text.rfind("\x1b[?25h") > text.rfind("\x1b[?25l") >= 0, "the cursor is hidden and not shown again"

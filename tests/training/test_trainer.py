@@ -170,11 +170,52 @@ def test_early_stopping(tiny):
     assert (summary.epochs, summary.best_epoch, summary.stopped) == (5, 5, "epochs")
 
 
-def test_undefined_scores(tiny):
-    summary = tiny.train(task=tiny.Task(scores=[None, math.nan, None]))
-    assert (summary.best_epoch, summary.best_score) == (3, None)
-    summary = tiny.train(task=tiny.Task(scores=[None, 0.0, None]))
-    assert (summary.best_epoch, summary.best_score) == (2, 0.0)
+@pytest.mark.parametrize(
+    ("scores", "best"),
+    [
+        ([None, math.nan, None], 3),
+        ([None, 0.0, None], 3),
+        ([0.0, None, 0.0], 3),
+        ([0.0, 0.0, 0.0], 3),
+        ([0.0, 0.2, 0.0], 2),
+        ([None, 0.2, None], 2),
+        ([0.2, 0.1, 0.2], 1),
+    ],
+)
+def test_undefined_ranks_as_nothing_right_and_then_the_latest_epoch_is_kept(tiny, scores, best):
+    summary = tiny.train(task=tiny.Task(scores=scores))
+    assert summary.best_epoch == best
+    assert summary.best_score == (None if scores[best - 1] is None else scores[best - 1])
+
+
+def test_patience_counts_epochs_with_nothing_right(tiny):
+    summary = tiny.train(task=tiny.Task(scores=[0.0, 0.0, 0.0, 0.9, 0.9]), epochs=5, patience=2)
+    assert (summary.epochs, summary.best_epoch, summary.stopped) == (3, 3, "patience")
+    assert tiny.train(with_dev=False, patience=1).epochs == 3
+
+
+def test_the_score_is_shown_in_percent_with_its_parts(tiny, capfd):
+    class Parts(tiny.Task):
+        score_parts = ("entity", "relation")
+
+        def dev_metrics(self):
+            share = [0.25, 0.5][self.trainer.current_epoch]
+            return {**super().dev_metrics(), "score": share, "entity": share + 0.1, "relation": share - 0.1, "span": 1}
+
+    tiny.train(task=Parts(), epochs=2)
+    lines = capfd.readouterr().err.splitlines()
+    assert [line.partition(", ")[2].rpartition(", ")[0] for line in lines if line.startswith("epoch")] == [
+        "dev score 25.0 (entity 35.0, relation 15.0), the best so far",
+        "dev score 50.0 (entity 60.0, relation 40.0), the best so far",
+    ]
+    assert lines[-1].endswith("Best epoch 2: dev score 50.0 (entity 60.0, relation 40.0)")
+
+
+def test_a_run_that_got_nothing_right_says_so(tiny, capfd):
+    tiny.train(task=tiny.Task(scores=[0.0, None, 0.0]))
+    assert "warning: no epoch got anything right" in capfd.readouterr().err
+    tiny.train(task=tiny.Task(scores=[0.0, 0.1, 0.0]))
+    assert "warning" not in capfd.readouterr().err
 
 
 def test_unknown_dev_metric(tiny):
@@ -347,7 +388,7 @@ def test_what_is_said(tiny, tmp_path, capfd, recwarn):
     assert "largest batch: " in lines[2]
     assert lines[3].startswith("memory: about ")
     assert "to go without evaluation, guessed from 8 batches" in lines[4]
-    assert [line.split("  ")[0] for line in lines[5:7]] == ["epoch 1/2", "epoch 2/2"]
+    assert [line.split(":")[0] for line in lines[5:7]] == ["epoch 1/2", "epoch 2/2"]
     assert lines[7].startswith("trained: 2 epochs, ")
     assert len(lines) == 8, "Lightning has said something"
     log = (tmp_path / "run" / "log.txt").read_text().splitlines()
