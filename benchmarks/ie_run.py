@@ -19,6 +19,8 @@ from pathlib import Path
 import yaml
 from _data import DATA, add_data_option, require
 
+from nlpkit.threads import wait_passively
+
 
 def main() -> None:
     """Run it."""
@@ -31,6 +33,7 @@ def main() -> None:
     args = parser.parse_args()
     require(args.data)
 
+    wait_passively()  # before torch is imported
     import torch
 
     from nlpkit.configs import from_dict, nest

@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from nlpkit.threads import wait_passively
+
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+wait_passively()
 
 COMMON_WORDS = (
     "the a an of in on at to for from by with and or not is are was were has have had be it its he she they his "

@@ -39,7 +39,7 @@ def run(words: Sequence[str]) -> int:
     reports_to = numbered(found.report, len(found.files)) if found.report else [found.report]
     require_places(*reports_to, found.errors, inputs=found.files)
 
-    model = load(folder, found.device, found.precision)
+    model = load(folder, found.device, found.precision, found.threads)
     settings = prediction_settings(found)
     reports = []
     for file in found.files:

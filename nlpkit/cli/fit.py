@@ -11,10 +11,11 @@ from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Literal, Union, cast, get_args, get_origin
 
-from nlpkit.cli.options import Parser, check_option_names
+from nlpkit.cli.options import Parser, add_threads_option, check_option_names
 from nlpkit.configs import Config, Setting, expected, from_dict, merge, read_yaml, settings, to_dict, write_yaml
 from nlpkit.errors import ConfigError
 from nlpkit.registry import ModelSpec, get_spec
+from nlpkit.threads import limit_threads
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -84,6 +85,8 @@ def run(words: Sequence[str]) -> int:
         raise ConfigError("missing; give the training files: --train FILE...", key="--train")
     if not plan.out:
         raise ConfigError("missing; give the folder of the run: --out DIR", key="--out")
+    if typed.get("threads"):
+        limit_threads(cast(int, typed["threads"]))
     model = cast(Callable[..., object], spec.resolve("api"))(config)
     model.fit(  # type: ignore[attr-defined]
         train=list(plan.train),
@@ -192,6 +195,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     add("--schema", type=str, default=none, metavar="F", help="label schema (default: the labels of the training data)")
     add("--init-from", type=str, default=none, metavar="FOLDER", help="start from the weights of this model")
     add("--limit", type=int, default=none, metavar="N", help="use only the first N training records")
+    add_threads_option(parser)
     add("--resume", action="store_true", default=none, help="go on from the last checkpoint in --out")
     add(
         "--print-config",

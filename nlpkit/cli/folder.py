@@ -10,6 +10,7 @@ from nlpkit.errors import ConfigError, ModelFormatError
 from nlpkit.folder import read_manifest
 from nlpkit.model import find_model
 from nlpkit.registry import ModelSpec, get_spec
+from nlpkit.threads import limit_threads
 
 if TYPE_CHECKING:
     from nlpkit.results import EvaluationReport
@@ -27,10 +28,12 @@ class Model(Protocol):
         ...
 
 
-def load(folder: Path, device: str, precision: str) -> Model:
+def load(folder: Path, device: str, precision: str, threads: int | None) -> Model:
     """Load the model; torch begins here."""
     import nlpkit
 
+    if threads is not None:
+        limit_threads(threads)
     return cast(Model, nlpkit.load(folder, device=device, precision=precision))
 
 

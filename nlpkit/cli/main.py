@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
+from nlpkit.threads import wait_passively
+
 USAGE = """\
 usage: nlpkit COMMAND ...
 
@@ -43,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit status.
     """
     _open_streams()
+    wait_passively()
     words = list(sys.argv[1:] if argv is None else argv)
     is_debug = _take_debug(words)
     try:

@@ -144,6 +144,17 @@ def add_prediction_options(parser: argparse.ArgumentParser) -> None:
         help="bf16 is faster where the processor has it, with scores that differ in the third digit",
     )
     add("--batch-size", type=whole_number(1), metavar="N", help="texts read at once (default: the model's own)")
+    add_threads_option(parser)
+
+
+def add_threads_option(parser: argparse.ArgumentParser) -> None:
+    """The option of every command that computes; works for argparse (help) and jsonargparse (parsing)."""
+    parser.add_argument(
+        "--threads",
+        type=whole_number(1),
+        metavar="N",
+        help="threads to compute with; fewer leave room for other work (default: what torch takes)",
+    )
 
 
 def prediction_settings(found: argparse.Namespace) -> dict[str, object]:

@@ -34,7 +34,7 @@ def run(words: Sequence[str]) -> int:
     require_places(found.output)
     settings = prediction_settings(found)
 
-    model = load(folder, found.device, found.precision)
+    model = load(folder, found.device, found.precision, found.threads)
     if STDIN in files and is_terminal(sys.stdin):
         print("nlpkit: type a text a line, end with Ctrl-D", file=sys.stderr)
     with open_output(found.output) as handle:
