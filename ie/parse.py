@@ -287,12 +287,13 @@ class _Parser(FieldReader):
         return score
 
     def input_info(self, info: Mapping[str, Any]) -> InputInfo | None:
+        needed = ("words", "pieces", "windows")
         counts = {
-            key: self.value(info, key, "an integer", "input", required=key != "truncated", remedy=_INPUT_REMEDY)
-            for key in ("words", "pieces", "windows", "truncated")
+            key: self.value(info, key, "an integer", "input", required=key in needed, remedy=_INPUT_REMEDY)
+            for key in (*needed, "beyond", "truncated")
         }
         skipped = [text for field, text in self.items(info, "skipped", "input", kind="a string") or ()]
-        if None in skipped or any(counts[key] is None for key in ("words", "pieces", "windows")):
+        if None in skipped or any(counts[key] is None for key in needed):
             return None
         return InputInfo(**{key: count or 0 for key, count in counts.items()}, skipped=tuple(skipped))
 

@@ -127,6 +127,7 @@ class InputInfo:
         words: Number of words.
         pieces: Number of tokenizer pieces, without special ones.
         windows: Number of windows that the words were spread over.
+        beyond: Words by which the text is longer than any that the model was trained on.
         truncated: Number of pieces that were left out (only of a single word longer than the encoder's limit).
         skipped: What was left out and why, in words.
     """
@@ -134,6 +135,7 @@ class InputInfo:
     words: int
     pieces: int
     windows: int
+    beyond: int = 0
     truncated: int = 0
     skipped: tuple[str, ...] = ()
 

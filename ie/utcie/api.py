@@ -17,6 +17,7 @@ from nlpkit.ie.metrics import IEReport, IEScorer
 from nlpkit.ie.overlap import OverlapPolicy
 from nlpkit.ie.reader import is_iterable
 from nlpkit.ie.schema import IESchema
+from nlpkit.ie.seen import Seen
 from nlpkit.ie.training_data import Records, describe, read_or_check
 from nlpkit.ie.types import IERecord, IEResult
 from nlpkit.ie.utcie.config import UTCIEConfig
@@ -48,8 +49,7 @@ class UTCIE(NlpkitModel):
     Attributes:
         thresholds: Probability from which a type counts, saved with the model; ``*`` stands for all other types, 0.5 at
             first. What :meth:`predict` is given goes before it.
-
-    Attributes:
+        seen: The lengths of the texts that it was trained on; None for models of older versions.
         given_config: The settings that training starts from.
         config: The settings in use: after training, what ``auto`` stood for is filled in.
 
@@ -75,6 +75,7 @@ class UTCIE(NlpkitModel):
         self.device = torch.device("cpu")
         self.dev_scores: dict[str, float | None] = {}
         self.thresholds: dict[str, float] = {}
+        self.seen: Seen | None = None
         self.notes: tuple[str, ...] = ()
         self.training_data: tuple[Mapping[str, Any], ...] = ()
         self._encoder: TextEncoder | None = None
@@ -287,6 +288,7 @@ class UTCIE(NlpkitModel):
             "config": {**to_dict(self.config), "encoder": {**to_dict(self.config.encoder), "name": "encoder"}},
             "schema": self.schema.to_dict(),
             "preprocessing": {"words": WORD_RULES},
+            "seen": self.seen.to_dict() if self.seen else None,
             "thresholds": dict(self.thresholds),
             "calibration": None,
             "dev": self.dev_scores,
@@ -318,6 +320,8 @@ class UTCIE(NlpkitModel):
                 "the model was trained with other rules for what a word is "
                 f"({manifest['preprocessing']['words']}, here {WORD_RULES}); use the version of nlpkit that made it"
             )
+        if manifest.get("seen") is not None:
+            model.seen = Seen.from_dict(manifest["seen"])
         model.thresholds = dict(manifest["thresholds"])
         model.dev_scores = dict(manifest.get("dev", {}))
         model.notes = tuple(manifest.get("notes", ()))

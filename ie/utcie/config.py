@@ -112,8 +112,21 @@ class IEDataConfig(Config):
     symmetric: tuple[str, ...] = ()
     """Relation types without direction; a schema file may say so too."""
 
+    join_share: float = 0.3
+    """Share of the training records that are read a second time in each epoch, in longer texts made of several records:
+    more for texts of many sentences, less to train faster, 0 to read only the records as they are."""
+
+    join_records: int = 4
+    """Most records of such a text; neighbours of one document first, else any."""
+
     licence: str | None = None
     """Licence of the training data, kept in the saved model beside their hash."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.join_share <= 1:
+            raise ConfigError(f"expected a share from 0 to 1, got {self.join_share}", key="data.join_share")
+        if self.join_records < 2:
+            raise ConfigError(f"expected at least 2, got {self.join_records}", key="data.join_records")
 
 
 @dataclass(frozen=True, kw_only=True)

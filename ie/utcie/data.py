@@ -12,9 +12,11 @@ import torch
 from torch import Tensor
 
 from nlpkit.encoder.encoder import PieceBatch, TextEncoder
+from nlpkit.ie.joining import Joinable, joinable
+from nlpkit.ie.seen import Seen
 from nlpkit.ie.types import IERecord, InputInfo
 from nlpkit.ie.utcie.config import UTCIEModelConfig
-from nlpkit.ie.utcie.labels import GoldCells, LabelLayout, gold_cells
+from nlpkit.ie.utcie.labels import GoldCells, LabelLayout, gold_cells, join_cells
 from nlpkit.ie.words import Misaligned, WordView, word_view
 from nlpkit.text.windows import plan_windows
 
@@ -39,7 +41,7 @@ class Example:
     windows: list[tuple[int, int]]
     cells: list[GoldCells] | None = None
 
-    def input_info(self, encoder_limit: int, n_cut: int = 0) -> InputInfo:
+    def input_info(self, encoder_limit: int, n_cut: int = 0, seen: Seen | None = None) -> InputInfo:
         """What the model saw of the record; ``n_cut`` candidate spans were too many."""
         skipped = self.view.skipped
         if n_cut:
@@ -48,6 +50,7 @@ class Example:
             words=len(self.view.words),
             pieces=sum(map(len, self.pieces)),
             windows=len(self.windows),
+            beyond=max(0, len(self.view.words) - seen.words) if seen else 0,
             truncated=sum(max(0, len(p) - encoder_limit) for p in self.pieces),
             skipped=skipped,
         )
@@ -60,8 +63,12 @@ def prepare(
     *,
     layout: LabelLayout | None = None,
     misaligned: Misaligned = "error",
+    seen: Seen | None = None,
 ) -> list[Example]:
-    """Make examples; with a ``layout`` the annotations become gold cells, without one they are not looked at."""
+    """Make examples; with a ``layout`` the annotations become gold cells, without one they are not looked at.
+
+    Windows are like the texts that were ``seen`` in training; without it they are as long as the config allows.
+    """
     records = list(records)
     if layout is None:
         views = [word_view(replace(r, entities=None, relations=None, events=None)) for r in records]
@@ -69,16 +76,45 @@ def prepare(
         views = [word_view(r, misaligned) for r in records]
     out = []
     for record, view, pieces in zip(records, views, encoder.pieces([list(v.words) for v in views]), strict=True):
-        windows = plan_windows(
-            [len(p) for p in pieces],
-            view.words,
-            max_words=config.max_words,
-            overlap=config.window_overlap,
-            max_pieces=encoder.max_pieces,
-        )
+        n_pieces = [len(p) for p in pieces]
+        limits = {
+            "max_words": config.max_words,
+            "overlap": config.window_overlap,
+            "max_pieces": encoder.max_pieces,
+        }
+        if seen is None:
+            windows = plan_windows(n_pieces, view.words, **limits)
+        else:
+            windows = seen.windows(view, n_pieces, **limits)
         cells = None if layout is None else [gold_cells(view, layout, start, stop) for start, stop in windows]
         out.append(Example(record, view, pieces, [word_shape(w) for w in view.words], windows, cells))
     return out
+
+
+def join(examples: Sequence[Example]) -> Example:
+    """Several records of one window as one text, with the gold cells of all."""
+    if len(examples) == 1:
+        return examples[0]
+    words = tuple(word for example in examples for word in example.view.words)
+    return Example(
+        record=IERecord(tokens=words),
+        view=WordView(words=words),
+        pieces=[pieces for example in examples for pieces in example.pieces],
+        shapes=[shape for example in examples for shape in example.shapes],
+        windows=[(0, len(words))],
+        cells=[join_cells([(example.cells[0], len(example.view.words)) for example in examples if example.cells])],
+    )
+
+
+def joinables(examples: Sequence[Example]) -> list[Joinable | None]:
+    """Each window as :func:`nlpkit.ie.joining.join_records` sees it; a record of several windows stays alone."""
+    return [
+        joinable(example.record, len(example.view.words), sum(map(len, example.pieces)))
+        if len(example.windows) == 1
+        else None
+        for example in examples
+        for _ in example.windows
+    ]
 
 
 @lru_cache(maxsize=50_000)

@@ -16,12 +16,15 @@ from nlpkit.encoder.config import EncoderConfig
 from nlpkit.encoder.encoder import TextEncoder
 from nlpkit.errors import DataError
 from nlpkit.folder import part_path, read_manifest, resolve_model_folder
+from nlpkit.ie.joining import join_records
 from nlpkit.ie.metrics import IEScorer, dev_score_notes, dev_score_parts
 from nlpkit.ie.overlap import tightest_policy
 from nlpkit.ie.schema import IESchema
+from nlpkit.ie.seen import Seen
 from nlpkit.ie.training_data import Records, TrainingData, load_training_data
 from nlpkit.ie.types import Trigger
-from nlpkit.ie.utcie.data import Example, WindowBatch, collate, prepare, window_length, window_list
+from nlpkit.ie.utcie.config import UTCIEConfig
+from nlpkit.ie.utcie.data import Example, WindowBatch, collate, join, joinables, prepare, window_length, window_list
 from nlpkit.ie.utcie.decode import Candidates
 from nlpkit.ie.utcie.labels import LabelLayout, lost_annotations
 from nlpkit.ie.utcie.model import UTCIENetwork
@@ -115,15 +118,18 @@ def _make_phase(model: UTCIE, data: TrainingData) -> Phase:
     if not window_list(examples):
         raise DataError("all training texts are empty; there is nothing to learn from")
     model.config = replace(config, model=_resolve_policies(config.model, examples))
+    train = _train_data(examples, encoder, config)
+    longest = max(max(train.of_epoch(epoch).lengths) for epoch in range(config.trainer.epochs))
+    model.seen = Seen.of([(example.view, example.windows) for example in examples], longest)
     model.notes, model.training_data = data.notes + _training_notes(examples), data.sources
-    dev = prepare(data.dev, encoder, config.model)
+    dev = prepare(data.dev, encoder, config.model, seen=model.seen)
     parts = dev_score_parts(data.dev, data.schema)
     if dev:
         model.notes += tuple(dev_score_notes(parts, data.schema))
     return Phase(
         name="train",
         task=UTCIETask(encoder, network, model.layout, config.model, _DevScorer(model, data, dev, parts), parts),
-        train=_phase_data(examples, encoder),
+        train=train,
         dev=_phase_data(dev, encoder) if parts else None,
     )
 
@@ -163,6 +169,42 @@ def output_bias(layout: LabelLayout, link_loss: str) -> Tensor:
         elif channels.n_types:
             bias[channels.types] = SPAN_BIAS
     return bias
+
+
+def _train_data(examples: Sequence[Example], encoder: TextEncoder, config: UTCIEConfig) -> PhaseData:
+    """The training windows, and in each epoch longer texts that are made of a share of the records anew."""
+    windows = window_list(examples)
+    alone = _phase_data(examples, encoder)
+    items = joinables(examples)
+    if not config.data.join_share:
+        return alone
+
+    def arrange(epoch: int) -> PhaseData:
+        longer = join_records(
+            items,
+            share=config.data.join_share,
+            most=config.data.join_records,
+            max_words=config.model.max_words,
+            max_pieces=encoder.max_pieces,
+            seed=config.seed,
+            epoch=epoch,
+        )
+        texts = [*((k,) for k in range(len(windows))), *longer]
+
+        def make_batch(chosen: Sequence[int]) -> WindowBatch:
+            members = [[windows[k] for k in texts[number]] for number in chosen]
+            rows = [join([examples[e] for e, _ in text]) for text in members]
+            # a record of several windows stays alone, so that the window of its text is that of its first member
+            return collate(rows, [(row, text[0][1]) for row, text in enumerate(members)], encoder)
+
+        return PhaseData(
+            ids=[" + ".join(alone.ids[k] for k in text) for text in texts],
+            lengths=[sum(alone.lengths[k] for k in text) for text in texts],
+            cost=pair_cost,
+            collate=make_batch,
+        )
+
+    return replace(alone, arrange=arrange)
 
 
 def _phase_data(examples: Sequence[Example], encoder: TextEncoder) -> PhaseData:
@@ -264,10 +306,7 @@ class _DevScorer:
             add_candidates(self.found, self.examples, batch.windows, logits, batch.word_mask, layout, self.settings)
             return {}
         scorer = IEScorer(layout.schema, keep_errors=False)
-        limit = self.model.modules[0].max_pieces
-        for gold, result in zip(
-            self.gold, results(self.examples, self.found, layout, self.settings, limit), strict=True
-        ):
+        for gold, result in zip(self.gold, results(self.model, self.examples, self.found, self.settings), strict=True):
             scorer.add(gold, result)
         self.found = {}
         scores = scorer.report().scores()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -182,15 +182,35 @@ def gold_cells(view: WordView, layout: LabelLayout, start: int = 0, stop: int | 
             cells.add_relation(view.entities[head][:2], view.entities[tail][:2], label)
     for event in view.events or ():
         cells.add_event(event)
-    ordered = sorted(cells.positions)
-    borders = {(x, y) for a in ordered for b in ordered if a != b for x, y in zip(a, b, strict=True)}
     return GoldCells(
         tuple(sorted(cells.spans)),
         tuple(sorted(cells.relations)),
         tuple(sorted(cells.roles)),
-        tuple(sorted(borders)),
+        _borders(cells.spans),
         (view.entities is not None, view.relations is not None, view.events is not None),
     )
+
+
+def join_cells(parts: Sequence[tuple[GoldCells, int]]) -> GoldCells:
+    """The cells of several windows, read one behind the other, each with its number of words.
+
+    All of them annotate the same groups; between two of them there is no link.
+    """
+    spans: list[Cell] = []
+    relations: list[Cell] = []
+    roles: list[Cell] = []
+    start = 0
+    for cells, n_words in parts:
+        for joined, own in ((spans, cells.spans), (relations, cells.relations), (roles, cells.roles)):
+            joined += [(first + start, second + start, label) for first, second, label in own]
+        start += n_words
+    return GoldCells(tuple(spans), tuple(relations), tuple(roles), _borders(spans), parts[0][0].groups)
+
+
+def _borders(spans: Iterable[Cell]) -> tuple[tuple[int, int], ...]:
+    """Start-start and end-end pairs of any two different spans."""
+    positions = sorted({(first, last) for first, last, _ in spans if first <= last})
+    return tuple(sorted({(x, y) for a in positions for b in positions if a != b for x, y in zip(a, b, strict=True)}))
 
 
 class _Cells:
@@ -203,14 +223,12 @@ class _Cells:
         self.spans: set[Cell] = set()
         self.relations: set[Cell] = set()
         self.roles: set[Cell] = set()
-        self.positions: set[tuple[int, int]] = set()
 
     def add_span(self, first: int, last: int, channel: int | None) -> None:
         """Set a span in both orders."""
         if channel is not None and self._holds((first, last)):
             s, e = first - self.start, last - 1 - self.start
             self.spans.update(((s, e, channel), (e, s, channel)))
-            self.positions.add((s, e))
 
     def add_relation(self, head: Span, tail: Span, label: str) -> None:
         """Set a relation; one without direction in both orders."""

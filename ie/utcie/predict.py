@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +76,7 @@ def predict_records(
     encoder, network = model.modules
     encoder.eval()
     network.eval()
-    examples = prepare(records, encoder, model.config.model)
+    examples = prepare(records, encoder, model.config.model, seen=model.seen)
     windows = window_list(examples)
     plan = EpochPlan.ordered(
         [window_length(examples, w) for w in windows],
@@ -92,9 +92,7 @@ def predict_records(
         with torch.autocast(model.device.type, torch.bfloat16, enabled=model.precision == "bf16"):
             scores = score(encoder, network, batch)
         add_candidates(found, examples, batch.windows, scores, batch.word_mask, model.layout, settings)
-    return [
-        as_result(k, example, found, model.layout, settings, encoder.max_pieces) for k, example in enumerate(examples)
-    ]
+    return list(results(model, examples, found, settings))
 
 
 def add_candidates(
@@ -111,19 +109,10 @@ def add_candidates(
     found.update(zip(windows, decode_windows(logits, word_mask, starts, layout, settings), strict=True))
 
 
-def as_result(
-    number: int,
-    example: Example,
-    found: Mapping[tuple[int, int], Candidates],
-    layout: LabelLayout,
-    settings: DecodeSettings,
-    encoder_limit: int,
-) -> IEResult:
-    """Merge the windows of one record and build its result."""
-    candidates = Candidates()
-    if example.windows:
-        candidates = merge_windows(example.windows, [found[number, w] for w in range(len(example.windows))])
-    extraction = assemble(candidates, example.view, layout, settings)
+def as_result(model: UTCIE, example: Example, found: Sequence[Candidates], settings: DecodeSettings) -> IEResult:
+    """Merge what the windows of one record propose, and build its result."""
+    candidates = merge_windows(example.windows, found) if example.windows else Candidates()
+    extraction = assemble(candidates, example.view, model.layout, settings)
     record = example.record
     return IEResult(
         id=record.id,
@@ -136,16 +125,16 @@ def as_result(
         sent_index=record.sent_index,
         extra=record.extra,
         source=record.source,
-        input=example.input_info(encoder_limit, candidates.n_cut),
+        input=example.input_info(model.modules[0].max_pieces, candidates.n_cut, model.seen),
     )
 
 
 def results(
+    model: UTCIE,
     examples: Sequence[Example],
     found: Mapping[tuple[int, int], Candidates],
-    layout: LabelLayout,
     settings: DecodeSettings,
-    encoder_limit: int,
-) -> Iterable[IEResult]:
-    """The results of all examples, in order."""
-    return (as_result(k, e, found, layout, settings, encoder_limit) for k, e in enumerate(examples))
+) -> Iterator[IEResult]:
+    """The results of all examples, in order; ``found`` has what each window (example, window) proposes."""
+    for number, example in enumerate(examples):
+        yield as_result(model, example, [found[number, w] for w in range(len(example.windows))], settings)

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from math import inf
 
-SENTENCE_ENDS = frozenset(".!?…。！？؟।")
-CLOSERS = frozenset({'"', "'", "''", "”", "’", "»", ")", "]", "」", "』"})
+from nlpkit.text.sentences import CLOSERS, SENTENCE_ENDS
 
 
 def plan_windows(
@@ -51,6 +50,69 @@ def plan_windows(
         start = max(start + 1, end - shared)
         while start < end and total[end + 1] - total[start] > max_pieces:
             start += 1
+    return windows
+
+
+def plan_sentence_windows(
+    n_pieces: Sequence[int],
+    words: Sequence[str],
+    starts: Sequence[int],
+    *,
+    sentences: int,
+    shared: int,
+    fill: int,
+    max_words: int,
+    overlap: int,
+    max_pieces: int,
+) -> list[tuple[int, int]]:
+    """Windows ``(start, end)`` over words, in order, that cover all words and are made of whole sentences.
+
+    A window holds at most so many sentences, as far as they fit, and neighbours share some of them. A sentence that is
+    too long for a window is read in windows of its own, see :func:`plan_windows`.
+
+    Args:
+        n_pieces: Tokenizer pieces of each word.
+        words: The words.
+        starts: First word of each sentence.
+        sentences: Most sentences of a window.
+        shared: Sentences that neighbours share; less than ``sentences``.
+        fill: Most words of a window of several sentences.
+        max_words: Most words of a window of one sentence.
+        overlap: Words that neighbours share inside a long sentence.
+        max_pieces: Most pieces of a window, special ones not counted.
+
+    >>> words = "A b . C d . E f . G h .".split()
+    >>> limits = {"fill": 9, "max_words": 9, "overlap": 2, "max_pieces": 100}
+    >>> plan_sentence_windows([1] * 12, words, [0, 3, 6, 9], sentences=2, shared=1, **limits)
+    [(0, 6), (3, 9), (6, 12)]
+    """
+    if not 0 <= shared < sentences:
+        raise ValueError(f"expected to share 0 to {sentences - 1} sentences, got {shared}")
+    total = [0, *accumulate(n_pieces)]
+    bounds = [*starts, len(words)]
+
+    def fits(first: int, last: int) -> bool:
+        start, end = bounds[first], bounds[last]
+        most = max_words if last - first == 1 else min(fill, max_words)
+        return end - start <= most and total[end] - total[start] <= max_pieces
+
+    windows: list[tuple[int, int]] = []
+    first, done = 0, 0
+    while done < len(starts):
+        if not fits(done, done + 1):
+            start, end = bounds[done], bounds[done + 1]
+            cut = {"max_words": max_words, "overlap": overlap, "max_pieces": max_pieces}
+            parts = plan_windows(n_pieces[start:end], words[start:end], **cut)
+            windows += [(start + a, start + b) for a, b in parts]
+            first = done = done + 1
+            continue
+        while not fits(first, done + 1):
+            first += 1
+        done += 1
+        while done < len(starts) and done - first < sentences and fits(first, done + 1):
+            done += 1
+        windows.append((bounds[first], bounds[done]))
+        first = max(first + 1, done - shared)
     return windows
 
 

@@ -22,9 +22,10 @@ def describe_work(phase: Phase, plans: Sequence[EpochPlan], config: TrainConfig,
     frozen = sum(p.numel() for p in parameters) - trained
     n_steps = sum(plan.n_steps(config.accumulate) for plan in plans)
     batches = [len(plan) for plan in plans]
-    first, cost = max(((plan, max(plan.costs)) for plan in plans), key=lambda pair: pair[1])
-    largest = first.batches[first.costs.index(cost)]
-    n, longest = len(largest), max(phase.train.lengths[i] for i in largest)
+    epoch, cost = max(enumerate(max(plan.costs) for plan in plans), key=lambda pair: pair[1])
+    largest = plans[epoch].batches[plans[epoch].costs.index(cost)]
+    lengths = phase.train.of_epoch(epoch).lengths
+    n, longest = len(largest), max(lengths[i] for i in largest)
     memory = trained * BYTES_TRAINED + frozen * BYTES_FROZEN
     activations = phase.task.activation_bytes(n, longest)
     dev = (

@@ -102,7 +102,9 @@ class PhaseLoaders(pl.LightningDataModule):
     def train_dataloader(self) -> PlanLoader:
         """The loader of the epoch that begins or is resumed."""
         epoch = self.trainer.current_epoch if self.trainer else 0
-        return PlanLoader(self._phase.train, self._plan(epoch), epoch=epoch, accumulate=self._accumulate)
+        return PlanLoader(
+            self._phase.train.of_epoch(epoch), self._plan(epoch), epoch=epoch, accumulate=self._accumulate
+        )
 
     def val_dataloader(self) -> PlanLoader | list[PlanLoader]:
         """The dev records, shortest first."""

@@ -23,12 +23,14 @@ class PhaseData:
         cost: The padded cost of a batch, from its number of records and its longest record.
         collate: Makes a batch from record indices. A batch is anything with ``.to(device)``, or tensors in dicts, lists
             or tuples. It is called once per batch, in the order of training, also after a resumption.
+        arrange: Gives the records of an epoch, from 0, where each epoch puts them together anew; a pure function.
     """
 
     ids: Sequence[str]
     lengths: Sequence[int]
     cost: Cost
     collate: Callable[[Sequence[int]], Any]
+    arrange: Callable[[int], PhaseData] | None = None
 
     def __post_init__(self) -> None:
         if len(self.ids) != len(self.lengths):
@@ -36,6 +38,10 @@ class PhaseData:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def of_epoch(self, epoch: int) -> PhaseData:
+        """What an epoch is trained on."""
+        return self if self.arrange is None else self.arrange(epoch)
 
     def fingerprint(self) -> str:
         """A hash that changes with the records' ids, lengths or order."""

@@ -170,7 +170,7 @@ class _Job:
         )
 
     def _plan(self, phase: Phase, epoch: int) -> EpochPlan:
-        config, data = self.config, phase.train
+        config, data = self.config, phase.train.of_epoch(epoch)
         return EpochPlan.make(
             data.lengths,
             seed=derive_seed(self.seed, "order", phase.name),

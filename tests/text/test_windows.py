@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nlpkit.text.windows import owner, plan_windows
+from nlpkit.text.windows import owner, plan_sentence_windows, plan_windows
 
 
 @st.composite
@@ -121,3 +122,81 @@ def test_impossible_settings_are_an_error() -> None:
     with pytest.raises(ValueError, match="2 words"):
         plan_windows([1], ["w", "w"], max_words=5, overlap=1, max_pieces=9)
     assert owner([], 0, 1) is None
+
+
+# windows of whole sentences
+
+
+@st.composite
+def sentence_plans(draw: st.DrawFn) -> dict[str, Any]:
+    lengths = draw(st.lists(st.integers(1, 12), max_size=15))
+    n_words = sum(lengths)
+    sentences = draw(st.integers(1, 5))
+    max_words = draw(st.integers(2, 30))
+    return {
+        "n_pieces": [draw(st.sampled_from([1, 1, 2, 9])) for _ in range(n_words)],
+        "words": ["w"] * n_words,
+        "starts": [sum(lengths[:k]) for k in range(len(lengths))],
+        "sentences": sentences,
+        "shared": draw(st.integers(0, sentences - 1)),
+        "fill": draw(st.integers(1, 40)),
+        "max_words": max_words,
+        "overlap": draw(st.integers(0, max_words - 1)),
+        "max_pieces": draw(st.integers(9, 60)),
+    }
+
+
+@settings(max_examples=500, deadline=None)
+@given(sentence_plans())
+def test_windows_of_sentences_cover_all_within_the_limits(plan: dict[str, Any]) -> None:
+    windows = plan_sentence_windows(**plan)
+    n_words = len(plan["words"])
+    borders = {*plan["starts"], n_words}
+    if not n_words:
+        assert windows == []
+        return
+    assert windows[0][0] == 0
+    assert windows[-1][1] == n_words
+    for (start, end), (next_start, next_end) in pairwise(windows):
+        assert start < next_start <= end < next_end
+    for start, end in windows:
+        n_sentences = sum(start <= s < end for s in plan["starts"])
+        assert 0 < end - start <= plan["max_words"]
+        assert sum(plan["n_pieces"][start:end]) <= plan["max_pieces"] or end - start == 1
+        if {start, end} <= borders:
+            assert n_sentences <= plan["sentences"]
+            assert n_sentences == 1 or end - start <= plan["fill"]
+        else:  # a part of one sentence that is too long for a window
+            assert n_sentences <= 1
+            assert not any(start < s < end for s in plan["starts"])
+
+
+@settings(max_examples=300, deadline=None)
+@given(sentence_plans())
+def test_neighbouring_sentences_that_links_may_join_share_a_window(plan: dict[str, Any]) -> None:
+    """With room in words and pieces, any run of ``shared + 1`` sentences lies in one window."""
+    plan |= {"fill": 1000, "max_words": 1000, "max_pieces": 10_000}
+    windows = plan_sentence_windows(**plan)
+    bounds = [*plan["starts"], len(plan["words"])]
+    width = plan["shared"] + 1
+    for first in range(len(plan["starts"]) - width + 1):
+        assert owner(windows, bounds[first], bounds[first + width]) is not None
+
+
+def test_windows_of_sentences_by_hand() -> None:
+    words = ["w"] * 12
+    limits: dict[str, Any] = {"fill": 9, "max_words": 9, "overlap": 2, "max_pieces": 99}
+    starts = [0, 3, 6, 9]
+    for sentences, shared, windows in (
+        (1, 0, [(0, 3), (3, 6), (6, 9), (9, 12)]),
+        (2, 0, [(0, 6), (6, 12)]),
+        (3, 2, [(0, 9), (3, 12)]),
+        (9, 1, [(0, 9), (6, 12)]),  # words are the limit
+    ):
+        assert plan_sentence_windows([1] * 12, words, starts, sentences=sentences, shared=shared, **limits) == windows
+    assert plan_sentence_windows([1] * 12, words, [0, 2], sentences=2, shared=1, **limits) == [
+        (0, 2),
+        *[(2, 11), (9, 12)],  # a sentence of ten words
+    ]
+    with pytest.raises(ValueError, match="share 0 to 0 sentences"):
+        plan_sentence_windows([1], ["w"], [0], sentences=1, shared=1, **limits)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import os
+import random
 import signal
+from dataclasses import replace
 
 import pytest
 import torch
@@ -72,3 +74,36 @@ def test_fingerprint_sees_ids_lengths_and_order():
     ]
     assert len(set(prints)) == 4
     assert print_of(["a", "\ud800"], [1, 2]), "a lone surrogate in an id"
+
+
+def test_an_epoch_may_put_its_records_together_anew_and_resumes_all_the_same(tiny, tmp_path):
+    """Each epoch trains on pairs of its own; a run that was killed inside an epoch goes on with the same ones."""
+    single = tiny.data(60, 0)
+
+    def arrange(epoch: int) -> PhaseData:
+        order = list(range(60))
+        random.Random(epoch).shuffle(order)
+        pairs = [order[k : k + 2] for k in range(0, 60, 2)]
+        return PhaseData(
+            ids=["+".join(single.ids[i] for i in pair) for pair in pairs],
+            lengths=[max(single.lengths[i] for i in pair) for pair in pairs],
+            cost=single.cost,
+            collate=lambda chosen: single.collate([i for k in chosen for i in pairs[k]]),
+        )
+
+    data = replace(single, arrange=arrange)
+    tiny.train(tmp_path / "whole", data=data)
+    whole, trace = tiny.checkpoint(tmp_path / "whole")["state_dict"], tiny.trace
+    by_epoch = [sorted(name for epoch, _, ids in trace if epoch == n for name in ids) for n in (1, 2, 3)]
+    assert all(len(names) == 30 and all("+" in name for name in names) for names in by_epoch)
+    assert by_epoch[0] != by_epoch[1]
+
+    def stop(epoch: int, step: int, ids: tuple[str, ...]) -> None:
+        if epoch == 2 and step >= 4:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    assert tiny.in_child(lambda: tiny.train(tmp_path / "cut", data=data, on_batch=stop)) == -signal.SIGKILL
+    tiny.train(tmp_path / "cut", data=data, resume=True)
+    assert tiny.trace == trace[len(trace) - len(tiny.trace) :]
+    found = tiny.checkpoint(tmp_path / "cut")["state_dict"]
+    assert all(torch.equal(found[name], whole[name]) for name in whole)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 import torch
+from long_texts import joined
 
 from nlpkit.encoder.config import EncoderConfig
 from nlpkit.encoder.encoder import TextEncoder
 from nlpkit.ie.schema import IESchema
 from nlpkit.ie.types import Entity, IERecord, Relation
 from nlpkit.ie.utcie.config import UTCIEModelConfig
-from nlpkit.ie.utcie.data import collate, prepare, window_length, window_list, word_shape
+from nlpkit.ie.utcie.data import collate, join, joinables, prepare, window_length, window_list, word_shape
 from nlpkit.ie.utcie.labels import LabelLayout
 from nlpkit.ie.utcie.model import N_SHAPES
 
@@ -128,3 +129,35 @@ def test_a_batch_moves_as_a_whole(encoder):
             assert value.device.type == "meta", name
     assert moved.pieces.input_ids.device.type == "meta"
     assert moved.windows == ((0, 0),)
+
+
+# several records as one text
+
+
+def test_joined_records_have_the_cells_of_the_record_that_they_make(encoder, few_records):
+    """Their gold cells are those of one record that says the same: nothing moved, and no link between them."""
+    (whole,) = joined(few_records, len(few_records))
+    layout = LabelLayout(IESchema.from_records(few_records))
+    config = UTCIEModelConfig(max_words=500)
+    parts = prepare(few_records, encoder, config, layout=layout)
+    (expected,) = prepare([whole], encoder, config, layout=layout)
+    found = join(parts)
+    assert found.view.words == expected.view.words
+    assert found.pieces == expected.pieces
+    assert found.shapes == expected.shapes
+    assert found.windows == expected.windows
+    assert found.cells is not None
+    assert expected.cells is not None
+    for name in ("spans", "relations", "roles", "borders"):
+        assert set(getattr(found.cells[0], name)) == set(getattr(expected.cells[0], name)), name
+    assert found.cells[0].groups == expected.cells[0].groups
+    assert join(parts[:1]) is parts[0]
+
+
+def test_only_records_of_one_window_are_joined(encoder):
+    long = record(*"a b c d e f g h i j".split(), entities=())
+    examples = prepare([record("x", "y"), long, record()], encoder, CONFIG)
+    items = joinables(examples)
+    assert [item is None for item in items] == [False, True, True]  # one for each window; a text without words has none
+    assert items[0] is not None
+    assert (items[0].words, items[0].pieces) == (2, 2)
