@@ -16,6 +16,7 @@ from nlpkit.cli.options import (
     require_files,
 )
 from nlpkit.cli.output import flushed, is_terminal, open_output, require_places
+from nlpkit.cli.tally import InputTally
 from nlpkit.data.lines import suffix_of
 from nlpkit.errors import ConfigError
 
@@ -35,13 +36,16 @@ def run(words: Sequence[str]) -> int:
     settings = prediction_settings(found)
 
     model = load(folder, found.device, found.precision, found.threads)
+    tally = InputTally()
     if STDIN in files and is_terminal(sys.stdin):
         print("nlpkit: type a text a line, end with Ctrl-D", file=sys.stderr)
     with open_output(found.output) as handle:
-        results = model.predict(inputs, **settings)
+        results = tally.watch(model.predict(inputs, **settings))
         write(flushed(results, handle) if handle is sys.stdout else results, handle)
         handle.flush()
         inputs.check()
+    for line in tally.lines():
+        print(f"nlpkit: {line}", file=sys.stderr)
     if handle is not sys.stdout:
         print(f"nlpkit: {inputs.n_items} results written to {found.output}", file=sys.stderr)
     return 0

@@ -6,6 +6,7 @@ links its halves.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
@@ -22,7 +23,11 @@ ABBREVIATIONS = frozenset(
 )
 """Words that are followed by a full stop and mostly go on, in lower case."""
 
+FILLED = 0.9
+"""A line that is filled up to this share of the longest one may have been broken by its writer for want of room."""
+
 _Span = tuple[int, int]
+_CHUNK = re.compile(r"\S+")
 
 
 def sentence_starts(words: Sequence[str], text: str | None = None, offsets: Sequence[_Span] = ()) -> list[int]:
@@ -33,8 +38,8 @@ def sentence_starts(words: Sequence[str], text: str | None = None, offsets: Sequ
         text: The text itself, if it is known: then line breaks count too.
         offsets: Code points (start, end) of each word in ``text``.
 
-    A line break ends a sentence if a blank line or a list item follows, or if the next word would have fitted into the
-    line (as long as the longest line of the text) and is not in lower case: the line was ended on purpose.
+    A line break ends a sentence if a blank line or a list item follows, or if the next word would well have fitted into
+    the line, beside the longest line of the text, and is not in lower case: the line was ended on purpose.
 
     >>> sentence_starts("Mr . Bo met Al . They left . ”  so it went".split())
     [0, 6]
@@ -90,7 +95,8 @@ def _ended_lines(text: str, offsets: Sequence[_Span]) -> Iterator[int]:
         here = bisect_right(begins, start) - 1
         if place and here > line:
             width = offsets[place - 1][1] - begins[line]
-            has_room = width + 1 + end - start <= longest and not text[start].islower()
-            if here > line + 1 or text[start] in BULLETS or has_room:
+            chunk = _CHUNK.match(text, start)  # what a writer moves to the next line as a whole
+            had_room = chunk is not None and width + 1 + chunk.end() - start <= FILLED * longest
+            if here > line + 1 or text[start] in BULLETS or (had_room and not text[start].islower()):
                 yield place
         line = bisect_right(begins, end - 1) - 1
