@@ -2,16 +2,15 @@
 
     python benchmarks/long_texts.py [--data conll04|sample] [--seeds 1 2 3] [--part test] [--set trainer.epochs=5 ...]
 
-Sentences are joined in the order of the file, a blank between them; the gold annotation is theirs and nothing else. Two
-models are trained for each seed: ``before`` on the records as they are, reading texts in windows of up to 200 words, and
-``after`` with the default settings: a share of the records joined to longer texts, and windows of whole sentences.
+Sentences are joined in the order of the file, a blank between them; the gold annotation is theirs and nothing else.
+Two models are trained for each seed: ``before`` on the records as they are, reading texts in windows of up to 200
+words, and ``after`` with the default settings: longer texts in training, and windows of whole sentences.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import sys
 from collections.abc import Iterator, Sequence
@@ -71,13 +70,6 @@ def run(files: dict[str, Path], settings: dict[str, Any], arm: str, part: str, p
     for size in SIZES:
         found = model.evaluate(list(joined(records, size))).scores()
         scores[size] = {name: round(100 * found[name], 2) for name in METRICS if found.get(name) is not None}
-        if os.environ.get("ALSO_WHOLE") and arm == "after":
-            seen, model.seen = model.seen, None
-            whole = model.evaluate(list(joined(records, size))).scores()
-            model.seen = seen
-            scores[f"whole{size}"] = {
-                name: round(100 * whole[name], 2) for name in METRICS if whole.get(name) is not None
-            }
     return {"minutes": round(sum(times) / 60, 1), "dev": model.dev_scores, "scores": scores}
 
 
