@@ -14,6 +14,7 @@ from nlpkit.errors import ConfigError, DataError, Problem
 from nlpkit.ie.types import Event, IERecord
 from nlpkit.text.align import align_span
 from nlpkit.text.words import split_words
+from nlpkit.wording import did_you_mean
 
 Misaligned = Literal["error", "widen", "skip"]
 """What happens to a span that cuts a word."""
@@ -86,7 +87,8 @@ def word_view(record: IERecord, misaligned: Misaligned = "error") -> WordView:
     ((2, 3, 'Person'),)
     """
     if misaligned not in POLICIES:
-        raise ConfigError(f"expected one of {', '.join(POLICIES)}, got {misaligned!r}", key="data.misaligned")
+        hint = did_you_mean(misaligned, POLICIES)
+        raise ConfigError(f"expected one of {', '.join(POLICIES)}, got {misaligned!r}{hint}", key="data.misaligned")
     if record.text is None:
         return _lay(record, tuple(record.tokens or ()), None, misaligned)
     offsets = tuple(split_words(record.text))

@@ -15,6 +15,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from nlpkit.errors import ConfigError
+from nlpkit.wording import did_you_mean
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -320,7 +321,8 @@ def _convert(value: object, hint: object, key: str) -> object:
         return int(value)
     elif hint is float and isinstance(value, Real):
         return float(value)
-    raise ConfigError(f"expected {expected(hint)}, found {_found(value)}", key=key)
+    near = did_you_mean(value, map(str, args)) if origin is Literal else ""
+    raise ConfigError(f"expected {expected(hint)}, found {_found(value)}{near}", key=key)
 
 
 def _require_known(name: str, cls: type, prefix: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 from nlpkit.errors import ConfigError, ModelFormatError, NotFittedError
+from nlpkit.wording import did_you_mean
 
 if TYPE_CHECKING:
     import torch
@@ -117,7 +118,8 @@ def load(name_or_folder: str | Path, device: str = "auto", precision: str = "fp3
     from nlpkit.registry import get_spec
 
     if precision not in ("fp32", "bf16"):
-        raise ConfigError(f"expected fp32 or bf16, got {precision!r}", key="precision")
+        hint = did_you_mean(precision, ("fp32", "bf16"))
+        raise ConfigError(f"expected fp32 or bf16, got {precision!r}{hint}", key="precision")
     folder = find_model(name_or_folder)
     manifest = read_manifest(folder)
     try:
@@ -168,7 +170,8 @@ def choose_device(name: str) -> torch.device:
     import torch
 
     if name not in ("auto", "cpu", "gpu"):
-        raise ConfigError(f"expected auto, cpu or gpu, got {name!r}", key="device")
+        hint = did_you_mean(name, ("auto", "cpu", "gpu"))
+        raise ConfigError(f"expected auto, cpu or gpu, got {name!r}{hint}", key="device")
     has_gpu = torch.cuda.is_available()
     if name == "gpu" and not has_gpu:
         raise ConfigError("no GPU can be used here; take auto or cpu", key="device")

@@ -86,8 +86,6 @@ BUILT_IN: dict[str, ModelSpec] = {
             label_keys=("entities", "relations", "events"),
             common_options=(
                 "model.channels",
-                "model.layers",
-                "model.link_loss",
                 "model.entity_overlap",
                 "data.misaligned",
                 "data.symmetric",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 def plural(n: int, one: str, many: str | None = None) -> str:
     """The noun, or the words, that go with a number.
@@ -30,3 +32,28 @@ def counted(n: int, one: str, many: str | None = None) -> str:
     ('1 record', '1,200 records', '0 entities', '1 text is')
     """
     return f"{n:,} {plural(n, one, many)}"
+
+
+_ELSEWHERE = {
+    "gpu": ("cuda", "gpus", "nvidia", "rocm"),
+    "cpu": ("cpus", "mps", "metal", "tpu", "xpu"),
+    "bf16": ("bfloat16", "bf16-mixed", "16", "fp16", "float16", "half", "mixed", "amp"),
+    "fp32": ("float32", "32", "32-true", "float", "full", "single"),
+}
+"""What other libraries call a value of a setting; nothing that a comparison of letters would find."""
+
+
+def did_you_mean(word: object, known: Iterable[str]) -> str:
+    """The end of a message about a word that is none of the known ones; empty if none of them is near.
+
+    >>> did_you_mean("cuda:0", ["auto", "cpu", "gpu"]), did_you_mean("flt", ["flat", "any"]), did_you_mean("x", ["any"])
+    ('; did you mean gpu?', '; did you mean flat?', '')
+    """
+    from difflib import get_close_matches
+
+    names = list(known)
+    said = str(word).strip().lower()
+    said = said.partition(":")[0] or said  # a device and its number
+    near = [name for name in names if said == name.lower() or said in _ELSEWHERE.get(name, ())]
+    near = near or get_close_matches(str(word), names, n=1)
+    return f"; did you mean {near[0]}?" if near else ""

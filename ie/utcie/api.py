@@ -27,6 +27,7 @@ from nlpkit.ie.utcie.model import UTCIENetwork
 from nlpkit.ie.utcie.predict import as_record, predict_records
 from nlpkit.model import NlpkitModel, choose_device
 from nlpkit.text.words import WORD_RULES
+from nlpkit.wording import did_you_mean
 
 if TYPE_CHECKING:
     from nlpkit.training import TrainSummary
@@ -259,7 +260,8 @@ class UTCIE(NlpkitModel):
             if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
                 raise ConfigError(f"expected a probability from 0 to 1, got {value!r}", key="threshold")
         if overlap not in (None, "flat", "nested", "any"):
-            raise ConfigError(f"expected flat, nested or any, got {overlap!r}", key="overlap")
+            hint = did_you_mean(overlap, ("flat", "nested", "any"))
+            raise ConfigError(f"expected flat, nested or any, got {overlap!r}{hint}", key="overlap")
 
         def policy(trained: Literal["auto", "flat", "nested", "any"]) -> OverlapPolicy:
             return overlap or ("nested" if trained == "auto" else trained)

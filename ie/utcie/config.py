@@ -18,13 +18,13 @@ class UTCIEModelConfig(Config):
     section = "model"
 
     channels: int = 32
-    """Width C of the word-pair tensor; a multiple of 8."""
+    """Width C of the word-pair tensor, a multiple of 8: 64 or more for many labels and much data; slower."""
 
     biaffine_dim: int = 128
     """Width d of the two projections before the biaffine layer."""
 
     layers: int = 2
-    """Plusformer layers N; 0 gives the plain biaffine model."""
+    """Plusformer layers N: more for links that depend on each other, fewer for speed; 0: the plain biaffine model."""
 
     position_dim: int = 50
     """Width of the embedding of the distance between two words; 0 switches it off."""
@@ -33,10 +33,10 @@ class UTCIEModelConfig(Config):
     """Width of the embedding of a word's shape (case, digits, punctuation), unseen by an uncased encoder; 0: off."""
 
     dropout: float = 0.3
-    """Dropout on word vectors and projections."""
+    """Dropout on word vectors and projections: more for few data, less for many."""
 
     plus_dropout: float = 0.15
-    """Dropout inside Plusformer."""
+    """Dropout inside Plusformer: more for few data, less for many."""
 
     link_loss: Literal["adaptive", "bce"] = "adaptive"
     """Loss of relations and roles: adaptive threshold, or binary cross-entropy."""
@@ -51,7 +51,7 @@ class UTCIEModelConfig(Config):
     """How the losses of a record's cells are put together: their sum, or divided by the gold cells or all cells."""
 
     entity_overlap: Literal["auto", "flat", "nested", "any"] = "auto"
-    """Which entities may overlap: none, one inside another, or all; ``auto``: the strictest that the data allow."""
+    """Entities may overlap never, one inside another, at will, or as in the data: flat if nested ones are mistakes."""
 
     trigger_overlap: Literal["auto", "flat", "nested", "any"] = "auto"
     """The same for triggers."""
@@ -69,10 +69,10 @@ class UTCIEModelConfig(Config):
     """Keep only relations and roles whose types were seen together in training or are in the schema."""
 
     max_words: int = 200
-    """Most words in a window; longer texts are read in overlapping windows."""
+    """Most words in a window, longer texts are read in overlapping ones: fewer to save memory, more for long links."""
 
     window_overlap: int = 60
-    """Words that two neighbouring windows share."""
+    """Words that two neighbouring windows share: more for links that reach far, fewer for speed."""
 
     def check(self) -> None:
         """Ranges."""
@@ -107,10 +107,10 @@ class IEDataConfig(Config):
     section = "data"
 
     misaligned: Literal["error", "widen", "skip"] = "error"
-    """A span that cuts a word: an error, widened to whole words, or left out."""
+    """What to do with a span that cuts a word: widen it, or skip it, if you cannot correct the data."""
 
     symmetric: tuple[str, ...] = ()
-    """Relation types without direction; a schema file may say so too."""
+    """Relation types without direction, such as married_to, for data that gives only one of the two orders."""
 
     join_share: float = 0.3
     """Share of the training records that are read a second time in each epoch, in longer texts made of several records:
@@ -142,4 +142,4 @@ class UTCIEConfig(Config):
     trainer: TrainConfig = field(default_factory=TrainConfig)
     data: IEDataConfig = field(default_factory=IEDataConfig)
     seed: int = 1
-    """The one number that rules data order, initial weights and dropout."""
+    """Rules all chance: another one to see how much it does."""

@@ -16,6 +16,7 @@ from nlpkit.configs import Config, Setting, expected, from_dict, merge, read_yam
 from nlpkit.errors import ConfigError
 from nlpkit.registry import ModelSpec, get_spec
 from nlpkit.threads import limit_threads
+from nlpkit.wording import did_you_mean
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -25,7 +26,6 @@ COMMON = (
     "trainer.epochs",
     "trainer.batch_size",
     "trainer.encoder_lr",
-    "trainer.head_lr",
     "trainer.patience",
     "trainer.precision",
     "trainer.device",
@@ -188,7 +188,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     add("--train", nargs="+", action="extend", type=str, default=none, metavar="F", help="training files (.jsonl, .gz)")
     add(
         "--dev", nargs="+", action="extend", type=str, default=none, metavar="F",
-        help="files that pick the best epoch (default: a share of the training data)",
+        help="files that pick the best epoch (default: a share of --train)",
     )  # fmt: skip
     add("--out", type=str, default=none, metavar="DIR", help="the run's new folder: best model, checkpoint, log")
     add("--config", type=str, default=none, metavar="F", help="settings from a YAML file; the command line wins")
@@ -227,7 +227,7 @@ def _add_setting(
     parser.add_argument(f"--{leaf.key}", **keywords)  # type: ignore[arg-type]
 
 
-HELP = {"seed": "the one number that rules data order, initial weights and dropout"}
+HELP = {"seed": "rules all chance: another one to see how much it does"}
 """Help of settings whose class gives none."""
 
 
@@ -280,7 +280,9 @@ def _plain_error(message: str, leaves: Sequence[Setting]) -> ConfigError:
         key = match[1]
         found = re.search(r"(?:Got|Given) value: (.*)", message)
         hint = next((leaf.type for leaf in leaves if leaf.key == key), {"limit": int}.get(key, str))
-        return ConfigError(f"expected {expected(hint)}, found {found[1] if found else '?'!r}", key=f"--{key}")
+        value = found[1] if found else "?"
+        near = did_you_mean(value, map(str, get_args(hint))) if get_origin(hint) is Literal else ""
+        return ConfigError(f"expected {expected(hint)}, found {value!r}{near}", key=f"--{key}")
     if match := re.match(r"argument (\S+): (.*)", message, re.DOTALL):
         return ConfigError(match[2], key=match[1])
     if message.startswith("unrecognized arguments: "):

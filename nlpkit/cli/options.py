@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from nlpkit.configs import nearest
 from nlpkit.errors import ConfigError
+from nlpkit.wording import did_you_mean
 
 
 class Parser(argparse.ArgumentParser):
@@ -81,9 +82,9 @@ def one_of(*names: str) -> Callable[[str], str]:
     def convert(word: str) -> str:
         if word in names:
             return word
-        near = nearest(word, names, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise argparse.ArgumentTypeError(f"expected one of {', '.join(names)}, found {word!r}{hint}")
+        raise argparse.ArgumentTypeError(
+            f"expected one of {', '.join(names)}, found {word!r}{did_you_mean(word, names)}"
+        )
 
     return convert
 
@@ -153,7 +154,7 @@ def add_threads_option(parser: argparse.ArgumentParser) -> None:
         "--threads",
         type=whole_number(1),
         metavar="N",
-        help="threads to compute with; fewer leave room for other work (default: what torch takes)",
+        help="fewer leave room for other work (default: what torch takes)",
     )
 
 

@@ -19,6 +19,7 @@ from nlpkit.cli.output import flushed, is_terminal, open_output, require_places
 from nlpkit.cli.tally import InputTally
 from nlpkit.data.lines import suffix_of
 from nlpkit.errors import ConfigError
+from nlpkit.wording import did_you_mean
 
 Writer = Callable[[Iterable[object], TextIO], None]
 
@@ -78,5 +79,6 @@ def _writer(formats: Mapping[str, Writer], name: str | None, output: str | None)
         is_seen = output in (None, STDIN) and is_terminal(sys.stdout)
         name = suffix if suffix in formats else "table" if is_seen and "table" in formats else "jsonl"
     if name not in formats:
-        raise ConfigError(f"expected one of {', '.join(formats)}, found {name!r}", key="--format")
+        hint = did_you_mean(name, formats)
+        raise ConfigError(f"expected one of {', '.join(formats)}, found {name!r}{hint}", key="--format")
     return formats[name]

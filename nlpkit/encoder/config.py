@@ -16,13 +16,13 @@ class EncoderConfig(Config):
     section = "encoder"
 
     name: str = "minilm"
-    """``minilm`` (the packaged MiniLM-L6) or a Hugging Face model folder on disk; nothing is downloaded."""
+    """A folder with a Hugging Face encoder: for another language than English, or a larger one for better scores."""
 
     word_pooling: Literal["max", "first", "mean"] = "max"
-    """How the pieces of a word become one vector."""
+    """How the pieces of a word become one vector; seldom matters much."""
 
     max_pieces: int | None = None
-    """Most pieces of one window, special ones included; by default the encoder's own position limit."""
+    """Most pieces of one window, special ones included, by default the encoder's own limit: fewer to save memory."""
 
     def check(self) -> None:
         """Ranges."""

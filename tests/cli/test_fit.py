@@ -241,12 +241,32 @@ def test_help_shows_what_people_change_and_help_all_every_setting(nlpkit: Run, m
     assert len(long) == len(set(long))
 
 
-def test_help_of_utcie_is_about_twenty_options(nlpkit: Run) -> None:
+def test_help_of_utcie_fits_on_a_screen_and_a_half(nlpkit: Run) -> None:
     text = nlpkit("fit", "utcie", "--help").out
     assert 18 <= len(options(text)) <= 30
+    assert len(text.splitlines()) <= 52
+    assert max(map(len, text.splitlines())) <= 100
     assert "--help-all" in text
-    assert "a multiple of 8 (default: 32)" in text
-    assert "adaptive|bce" in text
+    assert "a multiple of 8" in text
+    assert "adaptive|bce" in nlpkit("fit", "utcie", "--help-all").out
+
+
+def test_help_of_a_setting_says_when_to_change_it(nlpkit: Run) -> None:
+    shown = options(nlpkit("fit", "utcie", "--help").out)
+    helps = {f"--{leaf.key}": leaf.help for leaf in settings(get_spec("utcie").resolve("config"))}  # type: ignore[arg-type]
+    silent = [key for key in shown if key in helps and not re.search(r"\b(if|for|to|fewer|more)\b", helps[key])]
+    assert silent == []
+
+
+@pytest.mark.parametrize(("key", "found", "meant"), [("device", "cuda", "gpu"), ("precision", "bf16-mixed", "bf16")])
+def test_words_of_other_libraries_are_understood(nlpkit: Run, key: str, found: str, meant: str, tmp_path: Path) -> None:
+    words = ["fit", "utcie", "--train", "a", "--out", "b"]
+    done = nlpkit(*words, f"--trainer.{key}", found)
+    assert done.status == 2
+    assert f"--trainer.{key}: expected one of" in done.err
+    assert f"found '{found}'; did you mean {meant}?" in done.err
+    (tmp_path / "c.yaml").write_text(f"trainer:\n  {key}: {found}\n")
+    assert f"'{found}'; did you mean {meant}?" in nlpkit(*words, "--config", tmp_path / "c.yaml").err
 
 
 def test_help_texts_may_hold_percent_signs(nlpkit: Run) -> None:

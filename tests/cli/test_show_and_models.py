@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,16 +18,38 @@ Run = Callable[..., object]
 def test_show_is_a_table_of_the_manifest(nlpkit: Run, folder: Path) -> None:
     done = nlpkit("show", folder)
     assert (done.status, done.err) == (0, "")
-    rows = dict(line.split(maxsplit=1) for line in done.out.splitlines())
-    assert rows["folder"] == str(folder)
-    assert rows["model"] == "fake"
+    rows = dict(re.split("  +", line, maxsplit=1) for line in done.out.splitlines())
+    assert rows["model"] == f"fake, in {folder}"
     assert rows["config.model.size"] == "4"
     assert rows["config.model.names"] == "a, b"
-    assert rows["schema.relation_types[0]"] == "name in, symmetric false, signatures P-Q"
-    assert rows["schema.empty"] == "none"
-    assert rows["dev.size"] == "0.8765"
     assert rows["thresholds"] == "-"
-    assert len({len(line) - len(line.split(maxsplit=1)[1]) for line in done.out.splitlines()}) == 1
+    assert len({len(line) - len(re.split("  +", line, maxsplit=1)[1]) for line in done.out.splitlines()}) == 1
+
+
+def test_show_begins_with_labels_and_scores_in_percent(nlpkit: Run, folder: Path) -> None:
+    manifest = json.loads((folder / "nlpkit.json").read_text())
+    manifest["schema"] = {
+        "entity_types": ["P", "Q"],
+        "relation_types": [
+            {"name": "in", "symmetric": False, "signatures": [["P", "Q"], ["P", "P"]]},
+            {"name": "near", "symmetric": True, "signatures": None},
+        ],
+        "event_types": {"Sale": ["buyer", "price"], "Fire": []},
+        "empty": [],
+    }
+    manifest["dev"] = {"size": 0.87654, "other": None}
+    (folder / "nlpkit.json").write_text(json.dumps(manifest))
+    lines = [re.split("  +", line, maxsplit=1) for line in nlpkit("show", folder).out.splitlines()]
+    assert lines[1:9] == [
+        ["entity types", "P, Q"],
+        ["relation types", "in: P-Q, P-P"],
+        ["", "near: symmetric"],
+        ["event types", "Sale: buyer, price"],
+        ["", "Fire: none"],
+        ["empty", "none"],
+        ["dev scores, in percent", "size 87.7, other -"],
+        ["thresholds", "-"],
+    ]
 
 
 def test_show_json_is_the_manifest(nlpkit: Run, folder: Path) -> None:
