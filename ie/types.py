@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from nlpkit.errors import DataError
+from nlpkit.wording import counted
+
 
 @dataclass(frozen=True, kw_only=True)
 class Entity:
@@ -96,6 +99,41 @@ class IERecord:
         'Bo met'
         """
         return self.text[start:end] if self.text is not None else " ".join((self.tokens or ())[start:end])
+
+    def head_of(self, relation: Relation) -> Entity:
+        """The entity that a relation of this record goes out from.
+
+        >>> bo, al = Entity(start=0, end=2, type="Person"), Entity(start=7, end=9, type="Person")
+        >>> record = IERecord(text="Bo met Al", entities=(bo, al), relations=(Relation(head=1, tail=0, type="met"),))
+        >>> [record.head_of(relation) == al for relation in record.relations]
+        [True]
+
+        Raises:
+            DataError: The record has no such entity.
+        """
+        return self._entity(relation.head, "head")
+
+    def tail_of(self, relation: Relation) -> Entity:
+        """The entity that a relation of this record leads to; see :meth:`head_of`."""
+        return self._entity(relation.tail, "tail")
+
+    def _entity(self, index: int, end: str) -> Entity:
+        entities = self.entities or ()
+        if not 0 <= index < len(entities):
+            found = f"the {end} is entity {index}, the record has {counted(len(entities), 'entity')}"
+            raise DataError(f"{found}; give a relation of this very record")
+        return entities[index]
+
+    def __str__(self) -> str:
+        """A short table of what the record holds; of a long text the beginning.
+
+        >>> print(IERecord(text="Bo met Al", entities=(Entity(start=0, end=2, type="Person", score=0.9),)))
+        Bo met Al
+          entity  Person  Bo  0.90
+        """
+        from nlpkit.ie.writer import short_table
+
+        return short_table(self)
 
     def to_dict(self) -> dict[str, Any]:
         """The record as plain JSON values, absent groups left out.

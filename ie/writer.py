@@ -8,15 +8,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, TextIO
+from io import StringIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from nlpkit.ie.types import IERecord, IEResult
 from nlpkit.ie.words import WordView, word_view
+from nlpkit.wording import counted, plural
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.text import Text
 
 Writer = Callable[[Iterable[IEResult], TextIO], None]
+
+SHORT_TEXT = 300
+"""Characters of a text that ``print`` shows."""
+
+SHORT_ROWS = 20
+"""Rows that ``print`` shows of what was found."""
 
 
 def write_jsonl(results: Iterable[IERecord], out: TextIO) -> None:
@@ -42,27 +51,53 @@ def write_table(results: Iterable[IERecord], out: TextIO) -> None:
       nothing found
     <BLANKLINE>
     """
+    console = _console(out)
+    for result in results:
+        out.write(_table(result, console, is_utf=_is_utf(out)) + "\n")
+        out.flush()
+
+
+def short_table(record: IERecord) -> str:
+    """The table of one record as plain text, cut where it would fill the screen: what ``print(record)`` shows.
+
+    >>> print(short_table(IERecord(text="word " * 5000)))  # doctest: +ELLIPSIS
+    word word ... ... (25,000 characters)
+      nothing found
+    """
+    out = StringIO()
+    return _table(record, _console(out, color_system=None), is_utf=True, is_short=True).rstrip("\n")
+
+
+def _console(out: TextIO, **options: Any) -> Console:
     from rich.console import Console
+
+    return Console(file=out, highlight=False, markup=False, emoji=False, **options)
+
+
+def _table(record: IERecord, console: Console, *, is_utf: bool, is_short: bool = False) -> str:
+    """What was found in one text, each line with its end."""
     from rich.table import Table
     from rich.text import Text
 
-    is_utf = _is_utf(out)
-    console = Console(file=out, highlight=False, markup=False, emoji=False)
-    for result in results:
-        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-        for name, style in (("what", "dim"), ("type", "cyan"), ("text", None), ("score", "dim")):
-            table.add_column(name, style=style, overflow="fold", no_wrap=name == "score")
-        for kind, label, text, score in _rows(result):
-            number = "" if score is None else f"{score:.2f}"
-            table.add_row(f"  {kind}", *(_cell(part, is_utf) for part in (label, text)), number)
-        with console.capture() as capture:
-            console.print(_cell(_heading(result), is_utf, "bold"))
-            console.print(table if table.row_count else Text("  nothing found", style="dim"))
-            for note in _notes(result):
-                console.print(_cell(f"  {note}", is_utf, "yellow"))
-        # The columns are filled up with blanks, which nobody needs at the end of a line.
-        out.write("".join(f"{line.rstrip(' ')}\n" for line in capture.get().split("\n")))
-        out.flush()
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for name, style in (("what", "dim"), ("type", "cyan"), ("text", None), ("score", "dim")):
+        table.add_column(name, style=style, overflow="fold", no_wrap=name == "score")
+    heading, rows, notes = _heading(record), list(_rows(record)), list(_notes(record))
+    if is_short:
+        if len(rows) > SHORT_ROWS:
+            notes.insert(0, f"... and {counted(len(rows) - SHORT_ROWS, 'row')} more")
+        heading = _shortened(heading)
+        rows = [(kind, label, _shortened(text), score) for kind, label, text, score in rows[:SHORT_ROWS]]
+    for kind, label, text, score in rows:
+        number = "" if score is None else f"{score:.2f}"
+        table.add_row(f"  {kind}", *(_cell(part, is_utf) for part in (label, text)), number)
+    with console.capture() as capture:
+        console.print(_cell(heading, is_utf, "bold"))
+        console.print(table if table.row_count else Text("  nothing found", style="dim"))
+        for note in notes:
+            console.print(_cell(f"  {note}", is_utf, "yellow"))
+    # The columns are filled up with blanks, which nobody needs at the end of a line.
+    return "".join(f"{line.rstrip(' ')}\n" for line in capture.get().removesuffix("\n").split("\n"))
 
 
 def write_conll(results: Iterable[IERecord], out: TextIO) -> None:
@@ -94,8 +129,7 @@ def write_conll(results: Iterable[IERecord], out: TextIO) -> None:
             lines.append(f"# left out, overlaps a longer entity: {label} words {start} to {end}: {surface}")
         for what in ("relations", "events"):
             if found := getattr(result, what):
-                noun = what.removesuffix("s") if len(found) == 1 else what
-                lines.append(f"# left out, not of this format: {len(found)} {noun}")
+                lines.append(f"# left out, not of this format: {counted(len(found), what.removesuffix('s'))}")
         lines += [f"{_column(word)}\t{_column(tag)}" for word, tag in zip(view.words, tags, strict=True)]
         text = "".join(f"{line}\n" for line in [*lines, ""])
         out.write(text if _is_utf(out) else _encodable(text, out))
@@ -122,6 +156,12 @@ formats: dict[str, Writer] = {
 """Name of ``--format`` and its writer."""
 
 
+def _shortened(text: str) -> str:
+    if len(text) <= SHORT_TEXT:
+        return text
+    return f"{text[:SHORT_TEXT].rstrip()}... ({counted(len(text), 'character')})"
+
+
 def _heading(record: IERecord) -> str:
     text = record.text if record.text is not None else " ".join(record.tokens or ())
     return f"{record.id}: {text}" if record.id is not None else text
@@ -132,7 +172,7 @@ def _rows(record: IERecord) -> Iterator[tuple[str, str, str, float | None]]:
     for entity in record.entities or ():
         yield "entity", entity.type, record.surface(entity.start, entity.end), entity.score
     for relation in record.relations or ():
-        ends = [(record.entities or ())[index] for index in (relation.head, relation.tail)]
+        ends = (record.head_of(relation), record.tail_of(relation))
         text = " -> ".join(record.surface(e.start, e.end) for e in ends)
         yield "relation", relation.type, text, relation.score
     for event in record.events or ():
@@ -151,7 +191,8 @@ def _notes(record: IERecord) -> Iterator[str]:
     if info.windows > 1:
         yield f"read in {info.windows} windows"
     if info.truncated:
-        yield f"{info.truncated} pieces of words longer than the encoder were left out"
+        are_left = plural(info.truncated, "was", "were")
+        yield f"{counted(info.truncated, 'piece')} of words longer than the encoder {are_left} left out"
     yield from info.skipped
 
 

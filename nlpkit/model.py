@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 from nlpkit.errors import ConfigError, ModelFormatError, NotFittedError
-from nlpkit.wording import did_you_mean
+from nlpkit.results import percent
+from nlpkit.wording import counted, did_you_mean
 
 if TYPE_CHECKING:
     import torch
@@ -66,6 +67,21 @@ class NlpkitModel(ABC):
     def _from_parts(cls, manifest: Mapping[str, Any], parts: Mapping[str, Path], device: torch.device) -> NlpkitModel:
         """Build the model from a checked folder."""
 
+    def _facts(self) -> list[str]:
+        """What ``repr`` says beside what the manifest holds, such as the device of a fitted model."""
+        return []
+
+    def __repr__(self) -> str:
+        """Name, labels and dev scores."""
+        if not self.is_fitted:
+            return f"<{type(self).__name__} ({self.name}): not fitted>"
+        manifest = self._manifest()
+        lines = [", ".join([f"<{type(self).__name__} ({self.name}): fitted", *self._facts()])]
+        lines += _label_counts(manifest.get("schema"))
+        if dev := manifest.get("dev"):
+            lines.append(f"dev scores in percent: {', '.join(f'{name} {percent(dev[name])}' for name in dev)}")
+        return "\n  ".join(lines) + ">"
+
     def save(self, folder: str | Path) -> None:
         """Write the model as a folder that :func:`nlpkit.load` reads.
 
@@ -100,6 +116,16 @@ class NlpkitModel(ABC):
 
         for chunk in lookahead(items, LOOKAHEAD):
             yield from answer(chunk)
+
+
+def _label_counts(schema: object, shown: int = 4) -> Iterator[str]:
+    """For each kind of label how many there are, and the first ones."""
+    for kind, labels in schema.items() if isinstance(schema, Mapping) else ():
+        if isinstance(labels, Mapping | list):
+            names = [str(label["name"]) if isinstance(label, Mapping) else str(label) for label in labels]
+            listed = ", ".join([*names[:shown], *(["..."] if len(names) > shown else [])])
+            what = counted(len(names), kind.replace("_", " ").removesuffix("s"))
+            yield f"{what}: {listed}" if names else what
 
 
 def load(name_or_folder: str | Path, device: str = "auto", precision: str = "fp32") -> NlpkitModel:

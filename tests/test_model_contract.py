@@ -149,6 +149,23 @@ def test_a_model_has_the_name_of_its_row(trained):
     assert isinstance(trained.model, nlpkit.model.NlpkitModel)
 
 
+def test_repr_tells_what_a_model_is(trained):
+    assert repr(trained.new()).endswith("not fitted>")
+    shown = repr(trained.model)
+    assert trained.spec.name in shown
+    assert "fitted, on the CPU" in shown
+    n_parameters = sum(p.numel() for module in trained.model.modules for p in module.parameters())
+    assert f"{n_parameters:,} parameters" in shown
+    manifest = trained.model._manifest()
+    for kind, labels in manifest["schema"].items():
+        if labels:
+            first = next(iter(labels))
+            assert (first if isinstance(first, str) else first["name"]) in shown
+            assert f"{len(labels)} {kind.removesuffix('s').replace('_', ' ')}" in shown
+    for name, value in manifest["dev"].items():
+        assert f"{name} {'-' if value is None else format(100 * value, '.1f')}" in shown
+
+
 def test_a_new_model_knows_that_it_was_not_trained(trained, tmp_path):
     model = trained.new()
     assert not model.is_fitted

@@ -27,7 +27,7 @@ from nlpkit.ie.utcie.model import UTCIENetwork
 from nlpkit.ie.utcie.predict import as_record, predict_records
 from nlpkit.model import NlpkitModel, choose_device
 from nlpkit.text.words import WORD_RULES
-from nlpkit.wording import did_you_mean
+from nlpkit.wording import counted, did_you_mean
 
 if TYPE_CHECKING:
     from nlpkit.training import TrainSummary
@@ -332,6 +332,10 @@ class UTCIE(NlpkitModel):
         for module in model.modules:
             module.to(device).eval()
         return model
+
+    def _facts(self) -> list[str]:
+        n_parameters = sum(p.numel() for module in self.modules for p in module.parameters())
+        return ["on the CPU" if self.device.type == "cpu" else "on a GPU", counted(n_parameters, "parameter")]
 
     def _install(self, encoder: TextEncoder, network: UTCIENetwork, layout: LabelLayout) -> None:
         self._encoder, self._network, self._layout = encoder, network, layout
