@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unicodedata import category
 
 from nlpkit.errors import ConfigError, Problem
-from nlpkit.ie.parse import RECORD_KEYS
+from nlpkit.ie.oddities import Oddities, label_problems, problem_at
 from nlpkit.ie.reader import GROUPS, read_records
 from nlpkit.ie.types import IERecord
 from nlpkit.ie.words import Misaligned, WordView, word_view
@@ -100,7 +99,7 @@ def check_files(
             file.add(record, misaligned)
         problems += sorted(found + file.finish(had_errors=bool(found)), key=lambda problem: problem.line or 0)
         files.append(file)
-    problems += _leaks(files) + _rare_labels(files)
+    problems += _leaks(files) + label_problems([file.oddities for file in files])
     for file in files:
         notes += file.notes()
     errors = [p for p in problems if p.severity == "error"]
@@ -123,12 +122,10 @@ class _File:
         self.forecast = forecast
         self.n_records = 0
         self.problems: list[Problem] = []
-        self.ids: dict[str, int | None] = {}
+        self.oddities = Oddities()
         self.texts: dict[bytes, tuple[int | None, bytes]] = {}
         self.n_annotated: Counter[str] = Counter()
         self.overlaps: Counter[str] = Counter()
-        self.labels: dict[tuple[str, str], tuple[int, Problem]] = {}
-        self.keys: set[str] = set()
         self.forecast_note = ""
 
     def add(self, record: IERecord, misaligned: Misaligned) -> None:
@@ -137,21 +134,11 @@ class _File:
         for group in GROUPS:
             self.n_annotated[group] += getattr(record, group) is not None
         view = word_view(record, misaligned)
-        self.look_at_id(record)
         self.look_at_text(record, view)
-        self.look_at_keys(record)
-        self.look_at_labels(record)
+        self.oddities.add(record)
         self.look_at_overlaps(view)
         if self.forecast is not None:
             self.problems += self.forecast.problems(record, view)
-
-    def look_at_id(self, record: IERecord) -> None:
-        if record.id is None:
-            return
-        if record.id in self.ids:
-            message = f"the id is there already, in line {self.ids[record.id]}"
-            self.problems.append(_at(record, message, "give each record its own id", field="id", severity="error"))
-        self.ids.setdefault(record.id, record.source.line if record.source else None)
 
     def look_at_text(self, record: IERecord, view: WordView) -> None:
         if record.tokens is not None:
@@ -159,10 +146,10 @@ class _File:
                 if not _is_visible(word):
                     message = f"the word {word!r} has no visible character"
                     self.problems.append(
-                        _at(record, message, "fine if it is meant, else remove it", field=f"tokens[{number}]")
+                        problem_at(record, message, "fine if it is meant, else remove it", field=f"tokens[{number}]")
                     )
         if not any(map(_is_visible, view.words)):
-            self.problems.append(_at(record, "the record has no word", "fine if it is meant, else remove it"))
+            self.problems.append(problem_at(record, "the record has no word", "fine if it is meant, else remove it"))
             return
         line = record.source.line if record.source else None
         text, labels = _digest("".join(view.words)), _digest(repr((view.entities, view.relations, view.events)))
@@ -171,28 +158,7 @@ class _File:
             return
         first, first_labels = self.texts[text]
         message = f"the same text as in line {first}" + ("" if labels == first_labels else ", with other labels")
-        self.problems.append(_at(record, message, "keep one of them"))
-
-    def look_at_keys(self, record: IERecord) -> None:
-        for key in record.extra:
-            near = [k for k in get_close_matches(key, RECORD_KEYS, cutoff=0.8) if getattr(record, k, None) is None]
-            if near and key not in self.keys:
-                self.keys.add(key)
-                message = f"unknown key {key!r} is carried along but not read"
-                self.problems.append(_at(record, message, f"did you mean {near[0]!r}?", field=key))
-
-    def look_at_labels(self, record: IERecord) -> None:
-        found = [("entity type", e.type, f"entities[{i}]") for i, e in enumerate(record.entities or ())]
-        found += [("relation type", r.type, f"relations[{i}]") for i, r in enumerate(record.relations or ())]
-        for i, event in enumerate(record.events or ()):
-            found.append(("event type", event.trigger.type, f"events[{i}].trigger"))
-            found += [("role", a.role, f"events[{i}].arguments[{k}]") for k, a in enumerate(event.arguments)]
-        for kind, label, field in found:
-            count, first = self.labels.get((kind, label), (0, None))
-            if first is None:
-                message = f"the {kind} {label!r} occurs only once in all files"
-                first = _at(record, message, "check its spelling; one example is too few to learn from", field=field)
-            self.labels[kind, label] = (count + 1, first)
+        self.problems.append(problem_at(record, message, "keep one of them"))
 
     def look_at_overlaps(self, view: WordView) -> None:
         self.overlaps += _overlaps("entities", [(s, e) for s, e, _ in view.entities or ()])
@@ -218,6 +184,7 @@ class _File:
                     severity="warning",
                 )
             )
+        self.problems += self.oddities.problems()
         return self.problems
 
     def notes(self) -> list[str]:
@@ -259,12 +226,12 @@ class _Forecast:
             self.n_long += 1
             message = f"{total} pieces, the encoder {self.name} reads {self.limit} at once"
             found.append(
-                _at(record, message, "it is read in windows; shorten it where links reach further than a window")
+                problem_at(record, message, "it is read in windows; shorten it where links reach further than a window")
             )
         for number, count in enumerate(counts):
             if count > self.limit:
                 message = f"word {number} has {count} pieces, {count - self.limit} more than the encoder reads"
-                found.append(_at(record, message, "split the word; what is beyond the limit is cut off"))
+                found.append(problem_at(record, message, "split the word; what is beyond the limit is cut off"))
         return found
 
     def note(self) -> str:
@@ -311,13 +278,6 @@ def _leaks(files: Sequence[_File]) -> list[Problem]:
     return problems
 
 
-def _rare_labels(files: Sequence[_File]) -> list[Problem]:
-    counts: Counter[tuple[str, str]] = Counter()
-    for file in files:
-        counts.update({label: count for label, (count, _) in file.labels.items()})
-    return [first for file in files for label, (_, first) in file.labels.items() if counts[label] == 1]
-
-
 def _overlaps(name: str, spans: Iterable[tuple[int, int]]) -> Counter[str]:
     """How many spans there are, and how many pairs lie inside each other, cross, or are one span."""
     counts: Counter[str] = Counter()
@@ -330,19 +290,6 @@ def _overlaps(name: str, spans: Iterable[tuple[int, int]]) -> Counter[str]:
             same, inside = (start, end) == (other_start, other_end), other_end <= end
             counts[f"{name} {'on one span' if same else 'nested' if inside else 'crossing'}"] += 1
     return counts
-
-
-def _at(record: IERecord, message: str, remedy: str, *, field: str | None = None, severity: str = "warning") -> Problem:
-    source = record.source
-    return Problem(
-        message=message,
-        remedy=remedy,
-        file=source.file if source else None,
-        line=source.line if source else None,
-        record_id=record.id,
-        field=field,
-        severity=severity,
-    )
 
 
 def _is_visible(word: str) -> bool:

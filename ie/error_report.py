@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from nlpkit.errors import shown_id
 from nlpkit.ie.report import STYLE, arrow, chip, draw
 from nlpkit.ie.types import IERecord
 from nlpkit.report.html import Section, escape
@@ -145,7 +146,7 @@ def _error_article(record: Mapping[str, object]) -> str:
 
 def _place(record: Mapping[str, object]) -> str:
     place = f"{record['file']}:{record['line']}" if "file" in record else f"record {record['record']}"
-    return f"{place} · {record['id']}" if "id" in record else place
+    return f"{place} · {shown_id(record['id'])}" if "id" in record else place
 
 
 def _marks(record: Mapping[str, object]) -> Iterable[Mark]:

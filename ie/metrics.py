@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, ClassVar
 
-from nlpkit.errors import DataError, Problem
+from nlpkit.errors import DataError, Problem, shown_id
 from nlpkit.ie.mistakes import find_mistakes
 from nlpkit.ie.schema import IESchema
 from nlpkit.ie.types import IERecord
@@ -307,7 +307,7 @@ def _check_same_text(gold: IERecord, predicted: IERecord, position: int) -> None
     raise DataError(
         [
             Problem(
-                message=f"prediction {position} (id {predicted.id!r}) is of another text than the gold record",
+                message=f"prediction {position} (id {shown_id(predicted.id)}) is of another text than the gold record",
                 remedy="give the predictions in the order of the gold records and in the same form (text or tokens)",
                 file=gold.source.file if gold.source else None,
                 line=gold.source.line if gold.source else None,

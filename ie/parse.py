@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from nlpkit.data.fields import FieldReader, shown_int
 from nlpkit.data.lines import json_type
 from nlpkit.errors import Problem
+from nlpkit.ie.surface import alike_places, difference, spelt_out, squeezed
 from nlpkit.ie.types import Argument, Entity, Event, IERecord, IEResult, InputInfo, Relation, Source, Trigger
 
-RECORD_KEYS = ("id", "text", "tokens", "entities", "relations", "events", "doc_id", "sent_index", "input")
+RECORD_KEYS = ("id", "text", "tokens", "entities", "relations", "events", "doc_id", "sent_index", "source", "input")
 _SPAN_KEYS = ("start", "end", "text", "nth", "score")
 _SHOWN_PLACES = 10
+_SOURCE_REMEDY = "'source' says in which file and line a result was read; rename the key, or leave it out"
 _INPUT_REMEDY = "'input' says what a model saw of the text; rename the key, or leave it out"
 
 
@@ -26,7 +28,8 @@ def parse_record(obj: Mapping[str, Any], *, source: Source | None = None) -> tup
 
     Args:
         obj: A data line or a result line.
-        source: Where it comes from, for the problems and the record.
+        source: Where it comes from, for the problems and the record. It goes before a ``source`` in a result line,
+            which names the file that was read then.
 
     Returns:
         The record, or None if there is an error, and all problems. A result line gives an ``IEResult``.
@@ -45,6 +48,19 @@ def parse_record(obj: Mapping[str, Any], *, source: Source | None = None) -> tup
 class _Parser(FieldReader):
     """Reads one record; each method reads one kind of item and gives None if it cannot be used."""
 
+    aliases: ClassVar[Mapping[str, Sequence[str]]] = {
+        "text": ("sentence", "sent", "content", "string", "document", "body", "surface", "mention", "span"),
+        "tokens": ("words",),
+        "type": ("label", "kind", "class", "tag", "name", "category", "role", "entity_type", "relation", "event_type"),
+        "role": ("type", "label", "kind", "class", "tag", "name", "category"),
+        "start": ("begin", "from", "start_offset", "start_char"),
+        "end": ("stop", "to", "end_offset", "end_char"),
+        "head": ("subject", "subj", "source", "from", "arg1", "h"),
+        "tail": ("object", "obj", "target", "to", "arg2", "t"),
+        "trigger": ("anchor",),
+        "arguments": ("args", "roles", "participants"),
+    }
+
     def __init__(self, source: Source | None) -> None:
         super().__init__(source)
         self.text: str | None = None
@@ -54,9 +70,10 @@ class _Parser(FieldReader):
         if not isinstance(obj, Mapping):
             self.error(None, f"expected an object, found {json_type(obj)}", 'give {"text": ...} or {"tokens": [...]}')
             return None
-        self.record_id = self.value(obj, "id", "a string", "")
+        self.record_id = self.identifier(obj)
         extra = {key: value for key, value in obj.items() if key not in RECORD_KEYS}
-        self.check_extra(extra)
+        self.check_extra({**extra, "doc_id": obj.get("doc_id")})
+        own_source = self.own_source(obj)
         if not self.read_content(obj):
             return None
         entities, moved = self.entities(obj)
@@ -67,19 +84,37 @@ class _Parser(FieldReader):
             "entities": entities,
             "relations": self.relations(obj, moved),
             "events": self.events(obj),
-            "doc_id": self.value(obj, "doc_id", "a string", ""),
+            "doc_id": self.value(obj, "doc_id", "a string or a number", ""),
             "sent_index": self.value(obj, "sent_index", "an integer", ""),
             "extra": extra,
-            "source": self.source,
+            "source": self.source or own_source,
         }
         info = self.value(obj, "input", "an object", "", remedy=_INPUT_REMEDY)
         return IERecord(**values) if info is None else IEResult(**values, input=self.input_info(info))
+
+    def identifier(self, obj: Mapping[str, Any]) -> Any:
+        """The record's ``id``: whatever can be written as JSON again."""
+        n_problems = len(self.problems)
+        self.check_extra({"id": obj.get("id")})
+        return obj.get("id") if len(self.problems) == n_problems else None
+
+    def own_source(self, obj: Mapping[str, Any]) -> Source | None:
+        """Where a result line says that its text was read."""
+        source = self.value(obj, "source", "an object", "", remedy=_SOURCE_REMEDY)
+        if source is None:
+            return None
+        file = self.value(source, "file", "a string", "source", required=True, remedy=_SOURCE_REMEDY)
+        line = self.value(source, "line", "an integer", "source", required=True, remedy=_SOURCE_REMEDY)
+        return None if file is None or line is None else Source(file=file, line=line)
 
     def read_content(self, obj: Mapping[str, Any]) -> bool:
         """Read ``text`` or ``tokens``; without them positions mean nothing and the labels are not read."""
         has = [key for key in ("text", "tokens") if obj.get(key) is not None]
         if len(has) != 1:
             found, remedy = "neither 'text' nor 'tokens'", "give one of them"
+            names = {self.meant_by(key, ("text", "tokens")): key for key in obj if key not in RECORD_KEYS}
+            if meant := next(filter(None, names), None):
+                found, remedy = f"{found}, but {names[meant]!r}", f"call it '{meant}'"
             if has:
                 found, remedy = "both 'text' and 'tokens'", "keep the one that the positions belong to"
             self.error(None, f"found {found}, expected one of them", remedy)
@@ -122,7 +157,7 @@ class _Parser(FieldReader):
         for field, item in items:
             if item is None:
                 continue
-            self.check_keys(item, ("head", "tail", "type", "score"), field)
+            self.check_keys(item, ("head", "tail", "type", "score"), field, required=("head", "tail", "type"))
             ends = [self.end_of_relation(item, key, field, moved) for key in ("head", "tail")]
             label, score = self.label(item, "type", field), self.score(item, field)
             if ends[0] is None or ends[1] is None or label is None:
@@ -157,7 +192,7 @@ class _Parser(FieldReader):
         for field, item in items:
             if item is None:
                 continue
-            self.check_keys(item, ("trigger", "arguments"), field)
+            self.check_keys(item, ("trigger", "arguments"), field, required=("trigger", "arguments"))
             span = self.value(item, "trigger", "an object", field, required=True, remedy="every event needs a trigger")
             trigger = self.labelled_span(span, "type", f"{field}.trigger")
             arguments = self.arguments(item, field)
@@ -191,7 +226,8 @@ class _Parser(FieldReader):
         """Start, end, label, score and surface text of an item."""
         if item is None:
             return None
-        self.check_keys(item, (*_SPAN_KEYS, label_key, *also), field)
+        place = ("start", "end") if item.get("text") is None or self.text is None else ()
+        self.check_keys(item, (*_SPAN_KEYS, label_key, *also), field, required=(label_key, *place))
         label, score, span = self.label(item, label_key, field), self.score(item, field), self.span(item, field)
         if label is None or span is None:
             return None
@@ -208,8 +244,7 @@ class _Parser(FieldReader):
         if not given and self.text is not None and surface is not None:
             return self.find(surface, item, field)
         if not given:
-            remedy = "give positions in words" if self.text is None else "give positions, or the 'text' of the span"
-            self.error(field, "'start' and 'end' are missing, expected integers", remedy)
+            self.no_place(field)
             return None
         start, end = (self.value(item, key, "an integer", field, required=True) for key in ("start", "end"))
         if start is None or end is None:
@@ -224,22 +259,34 @@ class _Parser(FieldReader):
             self.error(field, f"{place} is empty ('end' is exclusive)", remedy)
         elif start < 0 or end > size:
             self.error(field, f"{place} leaves the text, which has {size} {unit}", remedy)
-        elif surface is None or self.is_surface(surface, start, end):
+        elif surface is None:
             return start, end
         else:
-            found = self.text[start:end] if self.text is not None else " ".join((self.tokens or ())[start:end])
-            self.error(
-                field,
-                f"'text' is {surface!r}, but {place} holds {found!r}",
-                "correct the positions or the text, or leave one of them out",
-            )
+            found = content[start:end] if isinstance(content, str) else " ".join(content[start:end])
+            if squeezed(found) == squeezed(surface):  # as with words, the white space is free
+                return start, end
+            self.another_surface(field, surface, found, place)
         return None
 
-    def is_surface(self, surface: str, start: int, end: int) -> bool:
-        """Whether a span holds this text; between words the white space is free."""
-        if self.text is not None:
-            return self.text[start:end] == surface
-        return "".join("".join((self.tokens or ())[start:end]).split()) == "".join(surface.split())
+    def no_place(self, field: str) -> None:
+        """A span without positions, and without a text that could be looked for."""
+        called = [self._called.get((field, key)) for key in ("start", "end")]
+        if all(called):
+            message, remedy = f"found {called[0]!r} and {called[1]!r}", "call them 'start' and 'end'"
+        else:
+            message = "expected integers"
+            remedy = "give positions in words" if self.text is None else "give positions, or the 'text' of the span"
+        self.error(field, f"'start' and 'end' are missing, {message}", remedy)
+
+    def another_surface(self, field: str, surface: str, found: str, place: str) -> None:
+        """A span whose positions hold another text than its own."""
+        what = difference(surface, found)
+        message = f"'text' is {surface!r}, but {place} holds {found!r}"
+        remedy = "correct the positions or the text, or leave one of them out"
+        if what is not None:
+            message = f"'text' is {spelt_out(surface)}, but {place} holds {spelt_out(found)}: {what}"
+            remedy = "copy it from the text, letter by letter, or leave 'text' out"
+        self.error(field, message, remedy)
 
     def find(self, surface: str, item: Mapping[str, Any], field: str) -> tuple[int, int] | None:
         """The place of a surface text, the ``nth`` one from 1 if there are several."""
@@ -252,7 +299,7 @@ class _Parser(FieldReader):
         if nth is None and item.get("nth") is not None:
             return None
         if not places:
-            self.error(f"{field}.text", f"{surface!r} is not in the text", "copy it from the text, letter by letter")
+            self.not_in_text(field, surface, text)
             return None
         if len(places) > 1 and nth is None:
             self.error(
@@ -271,6 +318,18 @@ class _Parser(FieldReader):
             return None
         start = places[(nth or 1) - 1]
         return start, start + len(surface)
+
+    def not_in_text(self, field: str, surface: str, text: str) -> None:
+        """A surface text that occurs nowhere, or only in another spelling."""
+        message, remedy = f"{surface!r} is not in the text", "copy it from the text, letter by letter"
+        if alike := alike_places(surface, text):
+            start, end = alike[0]
+            found = text[start:end]
+            more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
+            place = f"at characters {start} to {end}{more}: {difference(surface, found)}"
+            message = f"{spelt_out(surface)} is written {spelt_out(found)} in the text, {place}"
+            remedy += f", or give 'start': {start} and 'end': {end}"
+        self.error(f"{field}.text", message, remedy)
 
     def label(self, item: Mapping[str, Any], key: str, field: str) -> str | None:
         label = self.value(item, key, "a string", field, required=True)

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from nlpkit.data.lines import JSON_SUFFIXES, TEXT_SUFFIX, read_lines, read_objects, suffix_of
+from nlpkit.data.lines import JSON_SUFFIXES, TEXT_SUFFIX, fault_of_name, read_lines, read_objects, suffix_of
 from nlpkit.errors import DataError, Problem
 from nlpkit.ie.parse import parse_record
 from nlpkit.ie.types import IERecord, Source
@@ -112,7 +112,9 @@ def is_iterable(value: object) -> bool:
 def _records(paths: Sequence[str | Path], misaligned: Misaligned, problems: list[Problem]) -> Iterator[IERecord]:
     for path in paths:
         suffix = suffix_of(path)
-        if suffix == TEXT_SUFFIX:
+        if fault := fault_of_name(path):
+            problems.append(fault)
+        elif suffix == TEXT_SUFFIX:
             for line, text in read_lines(path, problems):
                 yield IERecord(text=text, source=Source(file=str(path), line=line))
         elif suffix in JSON_SUFFIXES:

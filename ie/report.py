@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from nlpkit.errors import shown_id
 from nlpkit.ie.types import Argument, Entity, Event, IERecord, IEResult, Relation, Trigger
 from nlpkit.report.html import Section, data_table, escape, html_page
 from nlpkit.report.marks import STYLE as MARK_STYLE
@@ -84,7 +85,7 @@ def _key(label: str, border: str) -> str:
 
 
 def _article(number: int, record: IERecord, colours: _Colours) -> str:
-    name = f"{number}" if record.id is None else f"{number} · {record.id}"
+    name = f"{number}" if record.id is None else f"{number} · {shown_id(record.id)}"
     parts = [
         f'<div class="id">{escape(name)}</div>',
         draw(record, record_marks(record, colours.entities, colours.events)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from nlpkit.errors import DataError
 from nlpkit.ie.types import IERecord
 
 KEYS = ("entity_types", "relation_types", "event_types", "discontinuous")
+RELATION_KEYS = ("name", "symmetric", "signatures", "train_signatures")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,10 +120,11 @@ class IESchema:
         """The inverse of :meth:`to_dict`; the counts in ``train_signatures`` are ignored.
 
         Raises:
-            TypeError: A value is of another form; the message names its key.
+            TypeError: A value is of another form, or a key looks misspelt; the message names the key.
         """
         if not isinstance(data, Mapping):
             raise TypeError(f"expected an object, found {data!r}")
+        _check_keys("", data, KEYS)
         relations, events = data.get("relation_types"), data.get("event_types")
         if not isinstance(relations, list | tuple | None):
             raise TypeError(f"relation_types: expected a list, found {relations!r}")
@@ -145,12 +147,7 @@ class IESchema:
             DataError: The file is no JSON object of that form, or a key of it looks misspelled.
         """
         try:
-            data = json.loads(Path(path).read_text(encoding="utf-8-sig"))
-            schema = cls.from_dict(data)
-            for key in data:
-                if key not in KEYS and (near := nearest(key, KEYS, n=1)) and near[0] not in data:
-                    raise ValueError(f"unknown key {key!r}, did you mean {near[0]!r}?")
-            return schema
+            return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8-sig")))
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise DataError(
                 f"{path}: not a label schema ({error}); expected a JSON object with the keys "
@@ -178,12 +175,15 @@ class IESchema:
 def _relation_type(data: Mapping[str, Any] | str) -> RelationType:
     if isinstance(data, str):
         return RelationType(name=data)
-    if not isinstance(data, Mapping) or not isinstance(data.get("name"), str):
+    if isinstance(data, Mapping):
+        name = data.get("name")
+        _check_keys(f"relation_types: {name}: " if isinstance(name, str) else "relation_types: ", data, RELATION_KEYS)
+    if not isinstance(data, Mapping) or not isinstance(data.get("name"), str) or not data["name"].strip():
         raise TypeError(f"relation_types: expected names, or objects with a 'name', found {data!r}")
     pairs = data.get("signatures", data.get("train_signatures"))
     return RelationType(
         name=data["name"],
-        symmetric=_flag(data, "symmetric"),
+        symmetric=_flag(data, "symmetric", f"relation_types: {data['name']}: "),
         signatures=None if pairs is None else tuple(_signature(data["name"], pair) for pair in pairs),
     )
 
@@ -203,8 +203,16 @@ def _labels(place: str, names: object) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _flag(data: Mapping[str, Any], key: str) -> bool:
+def _check_keys(place: str, data: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Refuse a key that looks like a known one; any other may be a remark."""
+    for key in data:
+        near = [] if key in known else nearest(str(key), known, n=1)
+        if near:
+            raise TypeError(f"{place}unknown key {key!r}, did you mean {near[0]!r}?")
+
+
+def _flag(data: Mapping[str, Any], key: str, place: str = "") -> bool:
     value = data.get(key, False)
     if not isinstance(value, bool):
-        raise TypeError(f"{key}: expected true or false, found {value!r}")
+        raise TypeError(f"{place}{key}: expected true or false, found {value!r}")
     return value

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from nlpkit.errors import ConfigError, DataError
+from nlpkit.ie.oddities import training_notes
 from nlpkit.ie.reader import read_records, records_from
 from nlpkit.ie.schema import IESchema
 from nlpkit.ie.types import IERecord
@@ -82,7 +83,7 @@ def load_training_data(
     dev_records = [] if dev is None else _read(dev, misaligned, problems, None)
     if errors := [p for p in problems if p.severity == "error"]:
         raise DataError(errors)
-    notes = []
+    notes = training_notes(train_records, dev_records)
     if not train_records:
         raise DataError(f"{describe(train)}: there is no record in it; give a file with one record a line")
     sources = tuple({**source, "licence": licence} for source in _sources(train, train_records))

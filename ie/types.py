@@ -10,8 +10,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from nlpkit.data.lines import Source
 from nlpkit.errors import DataError
 from nlpkit.wording import counted
+
+__all__ = [
+    "Argument",
+    "Entity",
+    "Event",
+    "IERecord",
+    "IEResult",
+    "InputInfo",
+    "Relation",
+    "Source",
+    "Trigger",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,27 +80,20 @@ class Event:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
-    """Where a record was read: ``file`` as the user named it and ``line`` from 1."""
-
-    file: str
-    line: int
-
-
-@dataclass(frozen=True, kw_only=True)
 class IERecord:
     """One annotated or plain text.
 
-    Exactly one of ``text`` and ``tokens`` is set. ``extra`` holds unknown keys, which travel through untouched.
+    Exactly one of ``text`` and ``tokens`` is set. ``id`` is any JSON value. ``extra`` holds unknown keys, which travel
+    through untouched. ``source`` is where the record was read; a result made of it says so, too.
     """
 
-    id: str | None = None
+    id: Any = None
     text: str | None = None
     tokens: tuple[str, ...] | None = None
     entities: tuple[Entity, ...] | None = None
     relations: tuple[Relation, ...] | None = None
     events: tuple[Event, ...] | None = None
-    doc_id: str | None = None
+    doc_id: str | int | float | None = None
     sent_index: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     source: Source | None = field(default=None, compare=False)
@@ -185,8 +191,14 @@ class IEResult(IERecord):
     input: InputInfo | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as a data line with scores; reads back as a record."""
+        """The result as a data line with scores and its source; reads back as a record.
+
+        >>> IEResult(text="Hi", source=Source(file="a.txt", line=3)).to_dict()
+        {'text': 'Hi', 'source': {'file': 'a.txt', 'line': 3}}
+        """
         out = super().to_dict()
+        if self.source is not None:
+            out["source"] = {"file": self.source.file, "line": self.source.line}
         if self.input is not None:
             out["input"] = {**vars(self.input), "skipped": list(self.input.skipped)}
         return out

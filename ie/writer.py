@@ -6,11 +6,12 @@ pipe need not wait. Loads no torch.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from io import StringIO
 from typing import TYPE_CHECKING, Any, TextIO
 
+from nlpkit.data.lines import dump_line
+from nlpkit.errors import shown_id
 from nlpkit.ie.types import IERecord, IEResult
 from nlpkit.ie.words import WordView, word_view
 from nlpkit.wording import counted, plural
@@ -38,7 +39,7 @@ def write_jsonl(results: Iterable[IERecord], out: TextIO) -> None:
     is_utf = _is_utf(out)
     for result in results:
         # Not every terminal can show every character; JSON can say each in ASCII.
-        out.write(json.dumps(result.to_dict(), ensure_ascii=not is_utf, allow_nan=False) + "\n")
+        out.write(dump_line(result.to_dict(), ascii_only=not is_utf) + "\n")
         out.flush()
 
 
@@ -122,7 +123,7 @@ def write_conll(results: Iterable[IERecord], out: TextIO) -> None:
         tags = ["O"] * len(view.words)
         for start, end, label in kept:
             tags[start:end] = [f"B-{label}", *[f"I-{label}"] * (end - start - 1)]
-        lines = [] if result.id is None else [f"# id: {_one_line(result.id)}"]
+        lines = [] if result.id is None else [f"# id: {_one_line(shown_id(result.id))}"]
         lines += [f"# {_one_line(note)}" for note in view.skipped]
         for start, end, label in dropped:
             surface = _one_line(view.surface(start, end))
@@ -164,7 +165,7 @@ def _shortened(text: str) -> str:
 
 def _heading(record: IERecord) -> str:
     text = record.text if record.text is not None else " ".join(record.tokens or ())
-    return f"{record.id}: {text}" if record.id is not None else text
+    return f"{shown_id(record.id)}: {text}" if record.id is not None else text
 
 
 def _rows(record: IERecord) -> Iterator[tuple[str, str, str, float | None]]:

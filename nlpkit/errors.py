@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -43,7 +44,7 @@ class Problem:
         remedy: What the user can do about it.
         file: The file as the user named it, or None for records from Python.
         line: Line number from 1, or None.
-        record_id: The record's ``id``, or None.
+        record_id: The record's ``id``, any JSON value, or None.
         field: Path of the field inside the record, such as ``entities[2].end``.
         severity: ``error`` or ``warning``.
 
@@ -56,7 +57,7 @@ class Problem:
     remedy: str = ""
     file: str | None = None
     line: int | None = None
-    record_id: str | None = None
+    record_id: object = None
     field: str | None = None
     severity: str = "error"
 
@@ -66,7 +67,8 @@ class Problem:
             place.append(str(self.line))
         parts = [":".join(place)]
         if self.record_id is not None:
-            parts.append(f"record {self.record_id!r}")
+            name = shown_id(self.record_id)
+            parts.append(f"record {name!r}" if isinstance(self.record_id, str) else f"record {name}")
         if self.field:
             parts.append(self.field)
         text = ": ".join([*parts, self.message])
@@ -75,6 +77,15 @@ class Problem:
     def to_dict(self) -> dict[str, object]:
         """All fields as plain JSON values."""
         return dict(vars(self))
+
+
+def shown_id(value: object) -> str:
+    """An ``id`` for people: a text as it is, any other JSON value as JSON.
+
+    >>> shown_id("r1"), shown_id(7), shown_id({"doc": 1, "sent": [2]})
+    ('r1', '7', '{"doc": 1, "sent": [2]}')
+    """
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 class DataError(NlpkitError):

@@ -154,6 +154,10 @@ def resolve_model_folder(name: str | Path) -> Path:
         raise ModelFormatError(
             f"found no folder {str(name)!r}; expected a model folder or a run folder of 'nlpkit fit'"
         )
+    if not folder.is_dir():
+        raise ModelFormatError(
+            f"{str(name)!r} is a file; expected a model folder or a run folder of 'nlpkit fit', before the data files"
+        )
     if (folder / "last").is_dir() or (folder / "config.yaml").is_file():
         raise ModelFormatError(f"the run in {str(name)!r} has not saved a model yet")
     raise ModelFormatError(f"{str(name)!r} is no model folder: it has no {MANIFEST}")

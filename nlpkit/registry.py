@@ -30,7 +30,8 @@ class ModelSpec:
         config: The settings, a frozen dataclass.
         api: The public class.
         reader: Reads data files: ``reader(paths) -> records``.
-        parser: Turns one JSON object into a record: ``parser(object, source=...) -> (record or None, problems)``.
+        parser: Turns one JSON object into a record: ``parser(object, source=...) -> (record or None, problems)``; a
+            line of plain text comes as ``{"text": line}``.
         writer: A dictionary from format name to ``writer(results, file)``.
         checker: Checks data files: ``checker(paths, strict=...) -> report`` with ``errors`` and ``warnings``.
         weights: Says where ready weights are: ``weights(name) -> folder``; None when the model has to be trained first.

@@ -14,7 +14,7 @@ from torch import Tensor
 from nlpkit.configs import to_dict
 from nlpkit.encoder.config import EncoderConfig
 from nlpkit.encoder.encoder import TextEncoder
-from nlpkit.errors import DataError
+from nlpkit.errors import DataError, shown_id
 from nlpkit.folder import part_path, read_manifest, resolve_model_folder
 from nlpkit.ie.joining import join_records
 from nlpkit.ie.metrics import IEScorer, dev_score_notes, dev_score_parts
@@ -220,7 +220,7 @@ def _phase_data(examples: Sequence[Example], encoder: TextEncoder) -> PhaseData:
 def _window_id(example: Example, number: int, window: int) -> str:
     record = example.record
     place = f"{record.source.file}:{record.source.line}" if record.source else str(number)
-    name = record.id or place
+    name = place if record.id is None else shown_id(record.id)
     return name if len(example.windows) == 1 else f"{name} (window {window + 1})"
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Sequence
 from typing import Protocol, cast
 
-from nlpkit.cli.options import Parser, one_of, require_files
+from nlpkit.cli.options import Parser, add_force_option, one_of, require_files
 from nlpkit.cli.output import open_output, require_places
+from nlpkit.data.lines import dump_line
 from nlpkit.errors import SHOWN_PROBLEMS, Problem
 from nlpkit.registry import BUILT_IN
 
@@ -60,20 +60,21 @@ def run(words: Sequence[str]) -> int:
     add("--strict", action="store_true", help="count warnings as errors")
     add("--encoder", metavar="NAME", default="minilm", help="minilm or a folder: forecast what exceeds its window")
     add("--errors", metavar="F", help="write every problem to this .jsonl file")
+    add_force_option(parser)
     add("--json", action="store_true", help="print the report as JSON")
     found = parser.parse(words)
     require_files(found.files)
-    require_places(found.errors, inputs=found.files)
+    require_places(found.errors, inputs=[*found.files, found.encoder], force=found.force)
     check_files = cast("Callable[..., Report]", by_task[found.task].resolve("checker"))
     report = check_files(found.files, strict=found.strict, encoder=found.encoder, misaligned=found.misaligned)
     errors, warnings = list(report.errors), list(report.warnings)
     if found.errors:
-        lines = [json.dumps(problem.to_dict(), ensure_ascii=False) for problem in [*errors, *warnings]]
-        with open_output(found.errors) as handle:
+        lines = [dump_line(problem.to_dict()) for problem in [*errors, *warnings]]
+        with open_output(found.errors, force=found.force) as handle:
             handle.writelines(f"{line}\n" for line in lines)
         print(f"nlpkit: {len(lines)} problems written to {found.errors}", file=sys.stderr)
     if found.json:
-        print(json.dumps(report.to_dict(), ensure_ascii=False))
+        print(dump_line(report.to_dict()))
     else:
         show(errors, warnings, report.notes)
     return 1 if errors else 0

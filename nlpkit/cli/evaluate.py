@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nlpkit.cli.folder import load, open_folder
-from nlpkit.cli.options import Parser, add_prediction_options, prediction_settings, require_files
+from nlpkit.cli.options import Parser, add_force_option, add_prediction_options, prediction_settings, require_files
 from nlpkit.cli.output import open_output, require_places
+from nlpkit.data.lines import dump_line
 from nlpkit.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def run(words: Sequence[str]) -> int:
     add("--json", action="store_true", help='print one JSON object; with several files {"runs": [...]}')
     add("--report", metavar="F.html", help="write a self-contained page; with several files F-1.html, F-2.html ...")
     add("--errors", metavar="F.jsonl", help="write every record with a mistake to this file")
+    add_force_option(parser)
     add_prediction_options(parser)
     found = parser.parse(words)
     folder, _, spec = open_folder(found.folder)
@@ -37,7 +38,7 @@ def run(words: Sequence[str]) -> int:
         raise ConfigError(f"the model {spec.name!r} cannot be evaluated")
     require_files(found.files)
     reports_to = numbered(found.report, len(found.files)) if found.report else [found.report]
-    require_places(*reports_to, found.errors, inputs=found.files)
+    require_places(*reports_to, found.errors, inputs=[*found.files, str(folder)], force=found.force)
 
     model = load(folder, found.device, found.precision, found.threads)
     settings = prediction_settings(found)
@@ -49,12 +50,12 @@ def run(words: Sequence[str]) -> int:
             print(report if len(reports) == 1 else f"\n{report}", flush=True)
     if found.json:
         runs = [report.to_dict() for report in reports]
-        print(json.dumps(runs[0] if len(runs) == 1 else {"runs": runs}, ensure_ascii=False))
+        print(dump_line(runs[0] if len(runs) == 1 else {"runs": runs}))
     if found.errors:
-        _write_errors(found.errors, reports)
+        _write_errors(found.errors, reports, force=found.force)
     if found.report:
         for path, report in zip(numbered(found.report, len(reports)), reports, strict=True):
-            with open_output(path) as handle:
+            with open_output(path, force=found.force) as handle:
                 handle.write(report.to_html())
             print(f"nlpkit: report written to {path}", file=sys.stderr)
     return 0
@@ -72,12 +73,12 @@ def numbered(path: str, n: int) -> list[str]:
     return [str(place.with_name(f"{place.stem}-{number}{place.suffix}")) for number in range(1, n + 1)]
 
 
-def _write_errors(path: str, reports: Sequence[EvaluationReport]) -> None:
+def _write_errors(path: str, reports: Sequence[EvaluationReport], *, force: bool) -> None:
     n_errors = 0
-    with open_output(path) as handle:
+    with open_output(path, force=force) as handle:
         for report in reports:
             for error in report.errors():
                 line = error if len(reports) == 1 else {"data": report.data, **error}
-                handle.write(json.dumps(line, ensure_ascii=False) + "\n")
+                handle.write(f"{dump_line(line)}\n")
                 n_errors += 1
     print(f"nlpkit: {n_errors} records with mistakes written to {path}", file=sys.stderr)

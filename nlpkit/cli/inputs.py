@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from typing import cast
+from collections.abc import Iterator, Sequence
+from typing import Protocol, cast
 
-from nlpkit.data.lines import JSON_SUFFIXES, TEXT_SUFFIX, BadLineError, parse_object, read_lines, suffix_of
+from nlpkit.data.lines import JSON_SUFFIXES, TEXT_SUFFIX, BadLineError, Source, parse_object, read_lines, suffix_of
 from nlpkit.errors import ConfigError, DataError, Problem
 from nlpkit.registry import ModelSpec
 
 STDIN = "-"
 STDIN_NAME = "<stdin>"
 
-Parse = Callable[[dict[str, object]], tuple[object, list[Problem]]]
+
+class Parse(Protocol):
+    """The parser of a task."""
+
+    def __call__(self, obj: dict[str, object], *, source: Source) -> tuple[object, list[Problem]]:
+        """The record of one object, or None, and what is wrong with it."""
 
 
 def kind_of(path: str, given: str | None) -> str:
@@ -50,16 +54,16 @@ class Inputs:
         self.spec = spec
         self.problems: list[Problem] = []
         self.n_items = 0
-        self._parse: Parse | None = None
+        self._parse = cast(Parse, spec.resolve("parser"))
 
     def __iter__(self) -> Iterator[object]:
-        """Texts, records, and ``FLUSH`` where standard input has nothing more at the moment."""
+        """Records, and ``FLUSH`` where standard input has nothing more at the moment."""
         for path, kind in self.kinds:
             for number, line in self._lines(path):
                 if number is None:
                     yield line
                     continue
-                item = line if kind == "text" else self._record(path, number, cast(str, line))
+                item = self._record(Source(file=_name(path), line=number), kind, cast(str, line))
                 if item is None:
                     if self.problems:
                         return
@@ -99,19 +103,24 @@ class Inputs:
         except DataError as error:  # a line that is no text
             self.problems += error.problems
 
-    def _record(self, path: str, number: int, line: str) -> object:
-        """The record of one line without its labels; None for a blank line and for a bad one."""
-        if not line.strip():
-            return None
-        file = STDIN_NAME if path == STDIN else path
-        try:
-            obj = parse_object(line)
-        except BadLineError as error:
-            self.problems.append(Problem(message=str(error), remedy=error.remedy, file=file, line=number))
-            return None
-        if self._parse is None:
-            self._parse = cast(Parse, self.spec.resolve("parser"))
-        record, problems = self._parse({key: v for key, v in obj.items() if key not in self.spec.label_keys})
-        errors = [replace(problem, file=file, line=number) for problem in problems if problem.severity == "error"]
+    def _record(self, source: Source, kind: str, line: str) -> object:
+        """The record of one line without its labels; None for a blank line of records and for a bad line."""
+        obj: dict[str, object] = {"text": line}
+        if kind != "text":
+            if not line.strip():
+                return None
+            try:
+                obj = parse_object(line)
+            except BadLineError as error:
+                problem = Problem(message=str(error), remedy=error.remedy, file=source.file, line=source.line)
+                self.problems.append(problem)
+                return None
+        unlabelled = {key: value for key, value in obj.items() if key not in self.spec.label_keys}
+        record, problems = self._parse(unlabelled, source=source)
+        errors = [problem for problem in problems if problem.severity == "error"]
         self.problems += errors
         return None if errors else record
+
+
+def _name(path: str) -> str:
+    return STDIN_NAME if path == STDIN else path

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from nlpkit.cli.options import Parser
+from nlpkit.data.lines import dump_line
 from nlpkit.errors import NlpkitError
 from nlpkit.registry import ModelSpec, all_specs
 
@@ -23,10 +24,8 @@ def run(words: Sequence[str]) -> int:
             name, error = spec
             print(f"nlpkit: the announced model {name!r} cannot be imported: {error}", file=sys.stderr)
     if found.json:
-        import json
-
         for row in rows:
-            print(json.dumps(dict(zip(("name", "task", "weights", "summary"), row, strict=True)), ensure_ascii=False))
+            print(dump_line(dict(zip(("name", "task", "weights", "summary"), row, strict=True))))
         return 0
     rows.insert(0, ("name", "task", "weights", ""))
     widths = [max(len(row[column]) for row in rows) for column in range(3)]

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import argparse
 import math
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
 from nlpkit.configs import nearest
+from nlpkit.data.lines import fault_of_name, is_text_for_file
 from nlpkit.errors import ConfigError
 from nlpkit.wording import did_you_mean
+
+_SHOWN = 60
 
 
 class Parser(argparse.ArgumentParser):
@@ -172,15 +176,33 @@ def prediction_settings(found: argparse.Namespace) -> dict[str, object]:
     return out
 
 
+def add_force_option(parser: argparse.ArgumentParser) -> None:
+    """The option of every command that writes a file."""
+    parser.add_argument("--force", action="store_true", help="replace files that are there already, but never an input")
+
+
 def require_files(paths: Iterable[str], *, stdin: bool = False) -> None:
-    """Open each file once before anything slow begins; a missing or unreadable one raises its OSError."""
+    """Open each file once before anything slow begins.
+
+    Args:
+        paths: What was given as files.
+        stdin: ``-`` stands for standard input.
+
+    Raises:
+        ConfigError: A folder or a text stands where a file was expected.
+        OSError: A file is missing or cannot be read.
+    """
     for path in paths:
-        if stdin and path == "-":
+        if path == "-" and stdin:
             continue
-        if not path:  # to Python the working folder; mostly a shell variable without a value
-            raise ConfigError("expected the name of a file, found an empty one")
-        if Path(path).is_dir():
-            raise IsADirectoryError(21, "is a folder; expected a file", path)
+        if path == "-" and not Path(path).exists():
+            raise ConfigError("-: standard input is not read here; name a file, or /dev/stdin")
+        if fault := fault_of_name(path):
+            remedy = fault.remedy
+            if stdin and is_text_for_file(path):
+                text = shlex.quote(path if len(path) <= _SHOWN else "a text")
+                remedy = f"give texts on standard input: echo {text} | nlpkit predict FOLDER -"
+            raise ConfigError(f"{fault.message}; {remedy}", key=fault.file or None)
         # Opening a pipe, as in `<(command)`, would take what is in it.
         if Path(path).is_file() or not Path(path).exists():
             with open(path, "rb"):

@@ -10,12 +10,13 @@ from nlpkit.cli.folder import load, open_folder
 from nlpkit.cli.inputs import STDIN, Inputs
 from nlpkit.cli.options import (
     Parser,
+    add_force_option,
     add_prediction_options,
     one_of,
     prediction_settings,
     require_files,
 )
-from nlpkit.cli.output import flushed, is_terminal, open_output, require_places
+from nlpkit.cli.output import STDOUT, flushed, is_terminal, open_output, require_places
 from nlpkit.cli.tally import InputTally
 from nlpkit.data.lines import suffix_of
 from nlpkit.errors import ConfigError
@@ -31,16 +32,16 @@ def run(words: Sequence[str]) -> int:
     files = found.files or [STDIN]
     folder, _, spec = open_folder(found.folder)
     write = _writer(cast("Mapping[str, Writer]", spec.resolve("writer")), found.format, found.output)
-    inputs = Inputs(files, spec, found.input_format)
     require_files(files, stdin=True)
-    require_places(found.output)
+    inputs = Inputs(files, spec, found.input_format)
+    require_places(found.output, inputs=[*files, str(folder)], force=found.force)
     settings = prediction_settings(found)
 
     model = load(folder, found.device, found.precision, found.threads)
     tally = InputTally()
     if STDIN in files and is_terminal(sys.stdin):
         print("nlpkit: type a text a line, end with Ctrl-D", file=sys.stderr)
-    with open_output(found.output) as handle:
+    with open_output(found.output, force=found.force) as handle:
         results = tally.watch(model.predict(inputs, **settings))
         write(flushed(results, handle) if handle is sys.stdout else results, handle)
         handle.flush()
@@ -66,6 +67,7 @@ def _parser() -> Parser:
     add("files", metavar="FILE", nargs="*", help="what to read")
     add("--output", metavar="F", help="write to this file (default: standard output)")
     add("--format", metavar="NAME", help="jsonl, table, html or conll (default: table on a terminal, else jsonl)")
+    add_force_option(parser)
     kinds = one_of("text", "jsonl")
     add("--input-format", type=kinds, metavar="text|jsonl", help="what the inputs hold, whatever their names say")
     add_prediction_options(parser)
@@ -75,8 +77,8 @@ def _parser() -> Parser:
 def _writer(formats: Mapping[str, Writer], name: str | None, output: str | None) -> Writer:
     """The writer that the user named, else the one of the output's name, else a table for people and JSON lines."""
     if name is None:
-        suffix = suffix_of(output).lstrip(".") if output not in (None, STDIN) else ""
-        is_seen = output in (None, STDIN) and is_terminal(sys.stdout)
+        suffix = suffix_of(output).lstrip(".") if output not in (None, *STDOUT) else ""
+        is_seen = output in (None, *STDOUT) and is_terminal(sys.stdout)
         name = suffix if suffix in formats else "table" if is_seen and "table" in formats else "jsonl"
     if name not in formats:
         hint = did_you_mean(name, formats)

@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Protocol
+from difflib import get_close_matches
+from typing import Any, ClassVar
 
-from nlpkit.data.lines import json_type
+from nlpkit.data.lines import Source, json_type
 from nlpkit.errors import Problem
 
 MAX_DEPTH = 100
 """How deep unknown keys may be nested, so that they can always be written again."""
+
+MAX_BITS = 14_000
+"""Longer whole numbers cannot be written and read again: Python takes at most 4,300 digits."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SURROGATE_REMEDY = "write the real character, or escape both halves of it"
@@ -19,21 +23,10 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
     "a string": str,
     "an integer": int,
     "a number": (int, float),
+    "a string or a number": (str, int, float),
     "a list": (list, tuple),
     "an object": Mapping,
 }
-
-
-class Place(Protocol):
-    """Where an object was read."""
-
-    @property
-    def file(self) -> str:
-        """The file as the user named it."""
-
-    @property
-    def line(self) -> int:
-        """The line number from 1."""
 
 
 class FieldReader:
@@ -47,10 +40,14 @@ class FieldReader:
     <records>: items[0].n: expected an integer, found a boolean (True); give an integer
     """
 
-    def __init__(self, source: Place | None = None) -> None:
+    aliases: ClassVar[Mapping[str, Sequence[str]]] = {}
+    """For a key the names that people give it by mistake, beside those that are spelt like it."""
+
+    def __init__(self, source: Source | None = None) -> None:
         self.source = source
-        self.record_id: str | None = None
+        self.record_id: Any = None
         self.problems: list[Problem] = []
+        self._called: dict[tuple[str, str], str] = {}
 
     def items(
         self, obj: Mapping[str, Any], key: str, field: str, *, required: bool = False, kind: str = "an object"
@@ -70,7 +67,9 @@ class FieldReader:
         if value is not None:
             return self.item(value, kind, _path(field, key), remedy)
         if required:
-            self.error(field or None, f"'{key}' is missing, expected {kind}", remedy or f"add '{key}'")
+            called = self._called.get((field, key))
+            message = f"'{key}' is missing, " + (f"found {called!r}" if called else f"expected {kind}")
+            self.error(field or None, message, f"call it '{key}'" if called else remedy or f"add '{key}'")
         return None
 
     def item(self, value: object, kind: str, field: str, remedy: str = "") -> Any:
@@ -90,11 +89,30 @@ class FieldReader:
             return True
         return False
 
-    def check_keys(self, item: Mapping[str, Any], known: Sequence[str], field: str) -> None:
-        """Warn of keys that are not used."""
+    def check_keys(
+        self, item: Mapping[str, Any], known: Sequence[str], field: str, *, required: Sequence[str] = ()
+    ) -> None:
+        """Warn of keys that are not used.
+
+        One that seems to stand for a ``required`` key is kept for the error that this key is missing.
+        """
         for key in item:
-            if key not in known:
-                self.error(field, f"unknown key {key!r} is not used", f"known are {', '.join(known)}", "warning")
+            if key in known:
+                continue
+            meant = self.meant_by(key, [name for name in known if item.get(name) is None])
+            if meant is not None and meant in required:
+                self._called.setdefault((field, meant), key)
+                continue
+            remedy = f"did you mean {meant!r}?" if meant else f"known are {', '.join(known)}"
+            self.error(field, f"unknown key {key!r} is not used", remedy, "warning")
+
+    def meant_by(self, key: object, names: Sequence[str]) -> str | None:
+        """The one of ``names`` that an unknown key seems to stand for."""
+        word = str(key).casefold()
+        for name in names:
+            if word in self.aliases.get(name, ()):
+                return name
+        return next(iter(get_close_matches(word, names, n=1, cutoff=0.75)), None)
 
     def check_extra(self, extra: Mapping[str, Any]) -> None:
         """Unknown keys are anything that can be written as JSON again."""
@@ -114,6 +132,8 @@ class FieldReader:
                     faults[key, "half of a surrogate pair, which is no character"] = _SURROGATE_REMEDY
             elif isinstance(value, float) and not math.isfinite(value):
                 faults[key, f"{value} is no JSON number"] = "write a finite number, or leave the key out"
+            elif isinstance(value, int) and value.bit_length() > MAX_BITS:
+                faults[key, "a number with thousands of digits"] = "write it as a string"
             elif value is not None and not isinstance(value, (int, float)):
                 faults[key, f"{json_type(value)} cannot be written as JSON"] = "give plain JSON values"
         for (key, message), remedy in faults.items():

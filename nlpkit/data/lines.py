@@ -1,5 +1,7 @@
 """Lines and JSON objects of the files that users give, with one answer to each thing that can be wrong with a file.
 
+What is written as lines of JSON is made here too, so that what one reader calls a line is one for every other.
+
 Files are read as bytes and split at line feeds only: every other character of a text, even a lone carriage return or a
 Unicode line separator, stays where the user put it. A carriage return before the line feed belongs to the line end.
 """
@@ -10,6 +12,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, cast
 
@@ -21,6 +24,18 @@ TEXT_SUFFIX = ".txt"
 
 _HEAD = 8192
 _SHOWN = 60
+
+
+_LINE_ENDS = {ord(char): f"\\u{ord(char):04x}" for char in "\x85\u2028\u2029"}
+"""Where Python's ``splitlines`` cuts, besides the control characters that JSON escapes anyway."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Where a record was read: ``file`` as the user named it and ``line`` from 1."""
+
+    file: str
+    line: int
 
 
 class BadLineError(ValueError):
@@ -51,11 +66,13 @@ def read_lines(path: str | Path, problems: list[Problem], *, keep_blank: bool = 
     """
     file = str(path)
     number = 0
+    if fault := fault_of_name(path):
+        problems.append(fault)
+        return
     try:
         with _open(Path(path)) as handle:
-            fault = _fault_of_head(handle)
-            if fault is not None:
-                problems.append(Problem(message=fault[0], remedy=fault[1], file=file))
+            if wrong := _fault_of_head(handle):
+                problems.append(Problem(message=wrong[0], remedy=wrong[1], file=file))
                 return
             for number, raw in enumerate(handle, start=1):  # `number` also places a broken archive
                 line = _decode(raw.removeprefix(BOM) if number == 1 else raw, file, number, problems)
@@ -120,6 +137,22 @@ def parse_object(line: str) -> dict[str, Any]:
     return value
 
 
+def dump_line(value: object, *, ascii_only: bool = False) -> str:
+    """One value as one line of JSON, without its end, for every program that reads lines.
+
+    Args:
+        value: Plain JSON values.
+        ascii_only: Escape everything else too, for a terminal that cannot show it.
+
+    Raises:
+        ValueError: A number is not finite.
+
+    >>> print(dump_line({"text": "café" + chr(0x2028)}))
+    {"text": "café\\u2028"}
+    """
+    return json.dumps(value, ensure_ascii=ascii_only, allow_nan=False).translate(_LINE_ENDS)
+
+
 def json_type(value: object) -> str:
     """The kind of a JSON value as users call it.
 
@@ -137,11 +170,50 @@ def json_type(value: object) -> str:
     return "null" if value is None else names.get(type(value), f"a {type(value).__name__}")
 
 
+def fault_of_name(path: str | Path) -> Problem | None:
+    """What stands where the name of a data file was expected, and the remedy; None if it can be a file.
+
+    >>> print(fault_of_name("Bo met Al."))
+    Bo met Al.: no file has this name, which looks like a text; put texts into a .txt file, one a line, and name that
+    """
+    message, remedy = "", "name a .jsonl or .txt file"
+    if not str(path):  # to Python the working folder; mostly a shell variable without a value
+        message = "expected the name of a file, found an empty one"
+    elif "\0" in str(path):
+        message = "a name cannot hold a zero character"
+    elif is_text_for_file(path):
+        message = "no file has this name, which looks like a text"
+        remedy = "put texts into a .txt file, one a line, and name that"
+        return Problem(message=message, remedy=remedy, file=_short(" ".join(str(path).split())))
+    elif Path(path).is_dir():
+        message, remedy = _fault_of_folder(Path(path), remedy)
+    return Problem(message=message, remedy=remedy, file=str(path)) if message else None
+
+
+def is_text_for_file(path: str | Path) -> bool:
+    """Whether a text stands where the name of a file was expected: there are blanks in it, and no such file."""
+    name = str(path)
+    if not any(char.isspace() for char in name.strip()) or suffix_of(name) in (*JSON_SUFFIXES[1:], TEXT_SUFFIX):
+        return False
+    try:
+        return not Path(name).exists()
+    except (OSError, ValueError):  # too long for a name
+        return True
+
+
+def _fault_of_folder(folder: Path, remedy: str) -> tuple[str, str]:
+    from nlpkit.folder import MANIFEST
+
+    if any((place / MANIFEST).is_file() for place in (folder, folder / "best")):
+        return "it is the folder of a model, expected a file with data", remedy
+    for suffix in (".jsonl", ".jsonl.gz", ".ndjson", ".txt", ".txt.gz"):
+        if any(folder.glob(f"*{suffix}")):
+            remedy = f"name its files: {folder / f'*{suffix}'}"
+            break
+    return "it is a folder, expected a file", remedy
+
+
 def _open(path: Path) -> BinaryIO:
-    if "\0" in str(path):
-        raise OSError(0, "a name cannot hold a zero character")
-    if path.is_dir():
-        raise OSError(0, "it is a folder, expected a file")
     return cast(BinaryIO, gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb"))
 
 

@@ -128,4 +128,40 @@ def test_the_data_are_not_written_over(nlpkit: Run, faulty: Path, tiny_encoder: 
     done = nlpkit("check", faulty, "--encoder", tiny_encoder, "--errors", faulty)
     assert (done.status, done.out) == (2, "")
     assert "is also an input" in done.err
+    done = nlpkit("check", faulty, "--encoder", tiny_encoder, "--errors", tiny_encoder / "config.json", "--force")
+    assert (done.status, "is also an input" in done.err) == (2, True)
     assert faulty.read_bytes() == before
+
+
+def test_what_exists_is_replaced_only_with_force(nlpkit: Run, faulty: Path, tmp_path: Path, tiny_encoder: Path) -> None:
+    out = tmp_path / "e.jsonl"
+    out.write_text("old")
+    done = nlpkit("check", faulty, "--encoder", tiny_encoder, "--errors", out)
+    assert (done.status, done.out, out.read_text()) == (2, "", "old")
+    assert "add --force" in done.err
+    assert nlpkit("check", faulty, "--encoder", tiny_encoder, "--errors", out, "--force").status == 1
+    assert out.read_text() != "old"
+    assert "--force" in nlpkit("check", "--help").out
+
+
+def test_a_problem_is_one_line_whatever_the_data_hold(nlpkit: Run, tmp_path: Path, tiny_encoder: Path) -> None:
+    path, out = tmp_path / "a.jsonl", tmp_path / "e.jsonl"
+    path.write_text(json.dumps({"id": "a\u2028b\x85", "text": "Bo", "entities": "\u2029"}) + "\n")
+    nlpkit("check", path, "--encoder", tiny_encoder, "--errors", out)
+    [line] = out.read_text(encoding="utf-8").splitlines()
+    assert json.loads(line)["record_id"] == "a\u2028b\x85"
+    done = nlpkit("check", path, "--encoder", tiny_encoder, "--json")
+    assert len(done.out.splitlines()) == 1
+
+
+def test_a_folder_or_a_text_is_no_data_file(nlpkit: Run, folder: Path, tmp_path: Path, tiny_encoder: Path) -> None:
+    (tmp_path / "a.txt").touch()
+    for name, message in (
+        (tmp_path, f"it is a folder, expected a file; name its files: {tmp_path}/*.txt"),
+        ("Bo met Al.", "looks like a text; put texts into a .txt file"),
+        (folder, "it is the folder of a model"),
+        ("-", "standard input is not read here; name a file, or /dev/stdin"),
+    ):
+        done = nlpkit("check", name, "--encoder", tiny_encoder)
+        assert (done.status, done.out) == (2, "")
+        assert message in done.err

@@ -41,7 +41,7 @@ def test_a_page_and_the_mistakes(nlpkit: Run, folder: Path, files: list[Path], t
     done = nlpkit("evaluate", folder, files[0], "--json", "--report", page, "--errors", mistakes)
     assert json.loads(done.out)["n"] == 2
     assert page.read_text() == f"<html>{files[0]}</html>"
-    assert mistakes.read_text(encoding="utf-8") == '{"id": "é"}\n'
+    assert mistakes.read_text(encoding="utf-8") == '{"id": "é", "text": "two\\u2028lines\\u0085"}\n'
     assert str(page) in done.err
 
 
@@ -52,7 +52,7 @@ def test_a_page_for_each_of_several_files(nlpkit: Run, folder: Path, files: list
         assert (tmp_path / f"r-{number}.html").read_text() == f"<html>{file}</html>"
     assert not (tmp_path / "r.html").exists()
     lines = [json.loads(line) for line in mistakes.read_text(encoding="utf-8").splitlines()]
-    assert lines == [{"data": str(file), "id": "é"} for file in files]
+    assert [(line["data"], line["id"]) for line in lines] == [(str(file), "é") for file in files]
 
 
 @pytest.mark.parametrize("option", ["--report", "--errors"])
@@ -75,6 +75,23 @@ def test_the_data_are_not_written_over(
         assert (done.status, done.out) == (2, "")
         assert "is also an input" in done.err
     assert files[0].read_text() == "{}\n{}\n"
+
+
+@pytest.mark.parametrize("option", ["--report", "--errors"])
+def test_what_exists_is_replaced_only_with_force(
+    nlpkit: Run, folder: Path, files: list[Path], tmp_path: Path, option: str
+) -> None:
+    out = tmp_path / "old-1.html"
+    out.write_text("old")
+    name = out if option == "--errors" else tmp_path / "old.html"
+    done = nlpkit("evaluate", folder, *files, option, name)
+    assert (done.status, done.out, out.read_text()) == (2, "", "old")
+    assert f"{out}: is there already; add --force" in done.err
+    assert nlpkit("evaluate", folder, *files, option, name, "--force").status == 0
+    assert out.read_text() != "old"
+    done = nlpkit("evaluate", folder, files[0], option, folder / "nlpkit.json", "--force")
+    assert (done.status, "is also an input" in done.err) == (2, True)
+    assert "--force" in nlpkit("evaluate", "--help").out
 
 
 def test_a_page_and_the_mistakes_are_two_files(nlpkit: Run, folder: Path, files: list[Path], tmp_path: Path) -> None:

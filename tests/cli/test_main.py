@@ -121,7 +121,7 @@ def test_a_file_that_cannot_be_read(nlpkit: Run, words: list[str], what: str, tm
     if what == "folder":
         path.mkdir()
     done = nlpkit(*(word.format(m=folder) for word in words), path)
-    assert (done.status, done.out) == (1, "")
+    assert (done.status, done.out) == (2 if what == "folder" else 1, "")
     assert str(path) in done.err
     assert ("folder" if what == "folder" else "No such file") in done.err
 

@@ -42,7 +42,14 @@ def test_order_is_kept_over_all_kinds_of_files(nlpkit: Run, folder: Path, texts:
 def test_unknown_keys_travel_through_and_labels_do_not(nlpkit: Run, folder: Path, tmp_path: Path) -> None:
     records = tmp_path / "r.jsonl"
     records.write_text('{"text": "a", "labels": [9], "id": 7, "note": {"k": [null]}}\n')
-    assert nlpkit("predict", folder, records).lines == [{"text": "a", "words": 1, "id": 7, "note": {"k": [None]}}]
+    [line] = nlpkit("predict", folder, records).lines
+    assert line == {
+        "text": "a",
+        "words": 1,
+        "id": 7,
+        "note": {"k": [None]},
+        "source": {"file": str(records), "line": 1},
+    }
 
 
 @pytest.mark.parametrize("words", [[], ["-"]])
@@ -208,17 +215,138 @@ def test_a_failure_leaves_the_old_output(nlpkit: Run, folder: Path, tmp_path: Pa
     out, records = tmp_path / "out.jsonl", tmp_path / "r.jsonl"
     out.write_text("old")
     records.write_text('{"text": "a"}\n{\n')
-    done = nlpkit("predict", folder, records, "--output", out)
+    done = nlpkit("predict", folder, records, "--output", out, "--force")
     assert (done.status, done.out) == (1, "")
     assert out.read_text() == "old"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["model", "out.jsonl", "r.jsonl"]
 
 
-def test_the_input_may_be_the_output(nlpkit: Run, folder: Path, tmp_path: Path) -> None:
-    path = tmp_path / "r.jsonl"
-    path.write_text('{"text": "a"}\n{"text": "b"}\n')
-    assert nlpkit("predict", folder, path, "--output", path).status == 0
-    assert [json.loads(line)["words"] for line in path.read_text().splitlines()] == [1, 1]
+def test_an_input_is_never_overwritten(
+    nlpkit: Run, folder: Path, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nlpkit.cli.predict.load", no_model)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "soft.jsonl").symlink_to(texts)
+    (tmp_path / "hard.jsonl").hardlink_to(texts)
+    for name in (texts, "./in.txt", "soft.jsonl", "hard.jsonl", folder / "nlpkit.json"):
+        for force in ([], ["--force"]):
+            done = nlpkit("predict", folder, texts, "--output", name, *force)
+            assert (done.status, done.out) == (2, "")
+            assert f"{name}: is also an input" in done.err
+    assert texts.read_bytes() == "one two\r\n\nthrée\n".encode()
+
+
+def test_a_file_behind_standard_input_is_an_input_too(
+    folder: Path, texts: Path, command: Run, environment: dict[str, str]
+) -> None:
+    for place in ("-", "/dev/stdin"):
+        words = command(["predict", folder, place, "--output", texts, "--force"])
+        with texts.open("rb") as handle:
+            done = subprocess.run(words, stdin=handle, env=environment, capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "is also an input" in done.stderr
+    with texts.open("ab") as handle:  # as in `nlpkit predict FOLDER in.txt >> in.txt`
+        words = command(["predict", folder, texts])
+        done = subprocess.run(words, stdout=handle, env=environment, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert (done.returncode, "standard output goes into a file that is also an input" in done.stderr) == (2, True)
+    assert texts.read_bytes() == "one two\r\n\nthrée\n".encode()
+
+
+def test_what_exists_is_replaced_only_with_force(
+    nlpkit: Run, folder: Path, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out.jsonl"
+    out.write_text("old")
+    with monkeypatch.context() as patch:
+        patch.setattr("nlpkit.cli.predict.load", no_model)
+        done = nlpkit("predict", folder, texts, "--output", out)
+    assert (done.status, done.out, out.read_text()) == (2, "", "old")
+    assert f"{out}: is there already; add --force" in done.err
+    assert nlpkit("predict", folder, texts, "--output", out, "--force").status == 0
+    assert len(out.read_text().splitlines()) == 3
+
+
+def test_a_file_that_comes_into_being_meanwhile_is_kept(
+    nlpkit: Run, folder: Path, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nlpkit.cli.folder import load
+
+    out = tmp_path / "out.jsonl"
+
+    def write_and_load(*arguments: object) -> object:
+        out.write_text("of another program")
+        return load(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("nlpkit.cli.predict.load", write_and_load)
+    monkeypatch.setattr("nlpkit.cli.output.require_places", lambda *paths, **more: None)
+    done = nlpkit("predict", folder, texts, "--output", out)
+    assert (done.status, out.read_text()) == (2, "of another program")
+    [kept] = tmp_path.glob(".out.jsonl.*")
+    assert str(kept) in done.err
+    assert len(kept.read_text().splitlines()) == 3
+
+
+def no_model(*arguments: object) -> object:
+    raise AssertionError("the model is loaded")
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdout"])
+def test_standard_output_may_be_named(
+    folder: Path, texts: Path, tmp_path: Path, command: Run, environment: dict[str, str], name: str
+) -> None:
+    out = tmp_path / "out"
+    out.write_text("first\n")
+    with out.open("a") as handle:
+        words = command(["predict", folder, texts, "--output", name])
+        assert subprocess.run(words, stdout=handle, env=environment, timeout=60).returncode == 0
+    assert [line[:5] for line in out.read_text().splitlines()] == ["first", *['{"tex'] * 3]
+    assert nlpkit_help(command, environment).count("--force") == 1
+
+
+def nlpkit_help(command: Run, environment: dict[str, str]) -> str:
+    words = command(["predict", "--help"])
+    return subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60).stdout
+
+
+# Where inputs come from, and where none is.
+
+
+def test_every_result_says_its_file_and_line(
+    nlpkit: Run, folder: Path, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = tmp_path / "r.jsonl"
+    records.write_text('\n{"text": "a"}\n\n{"text": "b"}\n')
+    monkeypatch.setattr(sys, "stdin", io.StringIO("x\n\ny\n"))
+    monkeypatch.chdir(tmp_path)
+    done = nlpkit("predict", folder, "in.txt", "-", records)
+    places = [(source["file"], source["line"]) for source in (line["source"] for line in done.lines)]
+    assert places == [
+        *(("in.txt", n) for n in (1, 2, 3)),
+        *(("<stdin>", n) for n in (1, 2, 3)),
+        *((str(records), n) for n in (2, 4)),
+    ]
+
+
+def test_a_folder_or_a_text_in_place_of_a_file_is_told_what_to_do(
+    nlpkit: Run, folder: Path, texts: Path, tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    for name, message in (
+        (data, "it is a folder, expected a file; name a .jsonl or .txt file"),
+        ("Bo met Al.", "echo 'Bo met Al.' | nlpkit predict FOLDER -"),
+        ("Bo met Al. " * 1000, "echo 'a text' | nlpkit predict FOLDER -"),
+        (folder, "it is the folder of a model, expected a file with data"),
+    ):
+        done = nlpkit("predict", folder, name)
+        assert (done.status, done.out) == (2, "")
+        assert message in done.err
+        assert len(done.err) < 400
+    (data / "a.jsonl").touch()
+    assert f"name its files: {data}/*.jsonl" in nlpkit("predict", folder, data).err
+    assert "is a file; expected a model folder" in nlpkit("predict", texts, folder).err
+    missing = nlpkit("predict", folder, tmp_path / "no such file.txt")
+    assert (missing.status, "No such file" in missing.err) == (1, True)
 
 
 def test_a_link_stays_a_link_and_a_device_a_device(nlpkit: Run, folder: Path, texts: Path, tmp_path: Path) -> None:
@@ -226,7 +354,7 @@ def test_a_link_stays_a_link_and_a_device_a_device(nlpkit: Run, folder: Path, te
     real.write_text("old")
     real.chmod(0o600)
     link.symlink_to(real)
-    nlpkit("predict", folder, texts, "--output", link)
+    nlpkit("predict", folder, texts, "--output", link, "--force")
     assert link.is_symlink()
     assert len(real.read_text(encoding="utf-8").splitlines()) == 3
     assert real.stat().st_mode & 0o777 == 0o600

@@ -56,7 +56,6 @@ TWENTY = [
     (entity(text="Bob", type="P", nth=2), "'nth' is 2"),
     ({"text": "Ann met.", "relations": [{"head": 0, "tail": 1, "type": "K"}]}, "no 'entities'"),
     ({"text": "Ann met.", "events": [{"arguments": []}]}, "'trigger' is missing"),
-    (good(1), "the id is there already, in line 1"),
     (entity(start=0, end=3, type="P", score=float("nan")), "NaN"),
     (b'{"text": "a", "x": ' + b"[" * 50_000 + b"]" * 50_000 + b"}", "too deep"),
     (b'{"text": "a\\ud800"}', "surrogate"),
@@ -73,7 +72,7 @@ def test_a_file_with_all_faults_names_each_with_line_and_remedy(tmp_path):
         assert problem.remedy
         assert problem.file == str(path)
     assert not report.is_ok
-    assert report.n_records == 2
+    assert report.n_records == 1
     assert json.loads(json.dumps(report.to_dict()))["errors"][0]["line"] == 2
     assert str(report).count("error: ") == len(TWENTY)
 
@@ -106,11 +105,55 @@ def test_a_file_without_a_record_is_one_error(tmp_path, name, content, message):
     assert problem.remedy
 
 
-def test_an_id_twice_is_an_error_in_one_file_and_not_across_files(tmp_path):
-    one = write(tmp_path / "one.jsonl", good(1), good(2), good(3, id="r1"))
-    two = write(tmp_path / "two.jsonl", good(4, id="r1"))
-    [problem] = check_files([one, two]).errors
-    assert (problem.file, problem.line, problem.record_id, problem.field) == (str(one), 3, "r1", "id")
+def test_an_id_twice_is_a_warning_in_one_file_and_nothing_across_files(tmp_path):
+    one = write(tmp_path / "one.jsonl", good(1), good(2), good(3, id="r1"), *(good(n, id=7) for n in range(4, 9)))
+    two = write(tmp_path / "two.jsonl", good(9, id="r1"), good(10, id="7"), good(11, id=7))
+    report = check_files([one, two])
+    assert report.is_ok
+    first, second = report.warnings
+    assert (first.file, first.line, first.record_id, first.field) == (str(one), 1, "r1", "id")
+    assert "the same id is there 2 times (lines 1, 3)" in first.message
+    assert "the same id is there 5 times (lines 4, 5, 6, ...)" in second.message
+
+
+def test_records_that_lack_what_others_have_are_counted(tmp_path):
+    lacking = [good(n) for n in (3, 4)]
+    for record in lacking:
+        del record["entities"]
+    path = write(tmp_path / "a.jsonl", good(1), good(2), *lacking, good(5, relations=[]))
+    relations, entities = check_files(path).warnings  # by line
+    assert str(entities).startswith(
+        f"{path}:3: 2 of 5 records have no 'entities' (lines 3, 4), as if nobody had looked"
+    )
+    assert "4 of 5 records have no 'relations' (lines 1, 2, 3, ...)" in relations.message
+    assert 'write "entities": []' in entities.remedy
+
+
+SPELLINGS = {
+    "case": ("Person", "person", "'Person' (2, first a.jsonl:1), 'person' (1, first a.jsonl:2)"),
+    "blanks": ("Person", " Person", "' Person' (1, first a.jsonl:2)"),
+    "normal form": ("Lé", "Le\u0301", "'Le\\u0301' (1, first a.jsonl:2)"),
+    "full width": ("Org", "Ｏrg", "'Ｏrg' (1, first a.jsonl:2)"),
+}
+
+
+@pytest.mark.parametrize(("one", "other", "shown"), SPELLINGS.values(), ids=SPELLINGS)
+def test_a_label_in_two_spellings_is_one_warning(tmp_path, one, other, shown):
+    lines = [good(n, entities=[{"text": "Ann", "type": name}]) for n, name in enumerate((one, other, one))]
+    [warning] = check_files(write(tmp_path / "a.jsonl", *lines)).warnings
+    assert warning.line == 2
+    assert warning.message.startswith("one entity type in several spellings is learned as several: ")
+    assert shown in warning.message
+    assert warning.remedy
+
+
+def test_spellings_are_compared_across_files_and_within_a_kind(tmp_path):
+    event = {"trigger": {"text": "met", "type": "p"}, "arguments": []}
+    one = write(tmp_path / "one.jsonl", good(1, events=[event]), good(2, events=[event]))
+    assert not check_files(one).warnings
+    two = write(tmp_path / "two.jsonl", *(good(n, entities=[{"text": "Ann", "type": "p"}]) for n in (3, 4)))
+    [warning] = check_files([one, two]).warnings
+    assert "'P' (4, first one.jsonl:1), 'p' (2, first two.jsonl:1)" in warning.message
 
 
 WARNINGS = {
@@ -155,7 +198,7 @@ def test_each_oddity_is_one_warning_and_an_error_under_strict(tmp_path, records,
 
 
 def test_a_key_of_ones_own_is_no_oddity(tmp_path):
-    records = [good(1, note=1, source="web", event_links=[]), good(2)]
+    records = [good(1, note=1, origin="web", event_links=[]), good(2)]
     assert not check_files(write(tmp_path / "a.jsonl", *records)).warnings
 
 

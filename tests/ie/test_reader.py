@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nlpkit.errors import DataError
 from nlpkit.ie.reader import parse_record, read_records, records_from
-from nlpkit.ie.types import Argument, Entity, Event, IERecord, IEResult, InputInfo, Relation, Trigger
+from nlpkit.ie.types import Argument, Entity, Event, IERecord, IEResult, InputInfo, Relation, Source, Trigger
 
 TEXT = "Ann met Bob and Bob met Al."
 
@@ -58,13 +58,19 @@ FAULTS = {
     "number as type": (text_record({"start": 0, "end": 3, "type": 7}), "entities[0].type", "expected a string"),
     "entity is a list": (text_record([0, 3, "P"]), "entities[0]", "expected an object, found a list"),
     "entities is an object": ({"text": TEXT, "entities": {"0": 1}}, "entities", "expected a list, found an object"),
-    "id is a number": ({"id": 7, "text": TEXT}, "id", "expected a string, found an integer (7)"),
+    "id is no JSON": ({"id": {7}, "text": TEXT}, "id", "a set cannot be written as JSON"),
+    "id is no number": ({"id": [float("nan")], "text": TEXT}, "id", "no JSON number"),
+    "id is too long a number": ({"id": 10**5000, "text": TEXT}, "id", "a number with thousands of digits"),
     "text is a list": ({"text": ["Ann"]}, "text", "expected a string, found a list"),
     "tokens is a string": ({"tokens": "Ann met"}, "tokens", "expected a list, found a string"),
     "token is a number": ({"tokens": ["a", 5]}, "tokens[1]", "expected a string, found an integer (5)"),
     "token is null": ({"tokens": ["a", None]}, "tokens[1]", "expected a string, found null"),
     "sent_index is text": ({"text": TEXT, "sent_index": "4"}, "sent_index", "expected an integer"),
-    "doc_id is a number": ({"text": TEXT, "doc_id": 4}, "doc_id", "expected a string"),
+    "doc_id is a list": ({"text": TEXT, "doc_id": [4]}, "doc_id", "expected a string or a number, found a list"),
+    "doc_id is a boolean": ({"text": TEXT, "doc_id": True}, "doc_id", "expected a string or a number"),
+    "doc_id is no number": ({"text": TEXT, "doc_id": float("nan")}, "doc_id", "no JSON number"),
+    "source is text": ({"text": TEXT, "source": "web"}, "source", "expected an object"),
+    "source without a line": ({"text": TEXT, "source": {"file": "a"}}, "source", "'line' is missing"),
     "text and tokens": ({"text": TEXT, "tokens": ["a"]}, None, "both 'text' and 'tokens'"),
     "neither": ({"id": "r", "txt": TEXT}, None, "neither 'text' nor 'tokens'"),
     "missing entity": (
@@ -108,7 +114,7 @@ FAULTS = {
         "events[0].arguments[0].group",
         "expected an integer",
     ),
-    "surface not found": (text_record({"text": "ann", "type": "P"}), "entities[0].text", "'ann' is not in the text"),
+    "surface not found": (text_record({"text": "Eve", "type": "P"}), "entities[0].text", "'Eve' is not in the text"),
     "surface ambiguous": (
         text_record({"text": "Bob", "type": "P"}),
         "entities[0].text",
@@ -505,7 +511,7 @@ JSON = st.recursive(
         | st.dictionaries(
             st.sampled_from(
                 "id text tokens entities relations events start end type head tail trigger arguments role group nth "
-                "score input words pieces windows skipped other".split()
+                "score input words pieces windows skipped other source file line doc_id label".split()
             ),
             inner,
             max_size=5,
@@ -531,5 +537,144 @@ def test_one_record_is_no_list_of_records(single):
 
 
 def test_a_name_with_a_zero_is_no_file():
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="cannot hold a zero character"):
         list(read_records("a\0b.jsonl"))
+
+
+def test_a_folder_or_a_text_is_no_file(tmp_path):
+    (tmp_path / "a.jsonl.gz").touch()
+    with pytest.raises(DataError, match=r"is a folder, expected a file; name its files: .*/\*\.jsonl\.gz"):
+        list(read_records(tmp_path))
+    for text in ("Bo met Al.", "Bo met Al. " * 500):
+        with pytest.raises(DataError, match=r"looks like a text; put texts into a \.txt file") as caught:
+            list(read_records(text))
+        assert len(str(caught.value)) < 250
+    with pytest.raises(DataError, match="No such file"):
+        list(read_records(tmp_path / "my data.jsonl"))
+
+
+IDS = ["r", "", 7, 0, -1.5, 10**30, True, False, [1, "a"], {"doc": 1, "sent": [None]}, "a\u2028b"]
+
+
+@pytest.mark.parametrize("value", IDS, ids=map(str, range(len(IDS))))
+def test_an_id_is_any_json_value_and_is_written_as_given(value):
+    [record] = records_from([{"id": value, "doc_id": 12, "text": "Bo met Al."}])
+    assert json.dumps(record.to_dict()["id"]) == json.dumps(value)
+    assert record.doc_id == 12
+    again, problems = parse_record(json.loads(json.dumps(record.to_dict())))
+    assert (again, problems) == (record, [])
+    _, [problem] = parse_record({"id": value, "text": 5})
+    assert f"record {value!r}: " in str(problem) or f"record {json.dumps(value)}: " in str(problem)
+
+
+def test_a_result_line_gets_the_place_where_it_is_read_now(tmp_path):
+    path = tmp_path / "out.jsonl"
+    line = {"text": "Bo", "source": {"file": "in.txt", "line": 9}, "input": {"words": 1, "pieces": 1, "windows": 1}}
+    path.write_text(json.dumps(line) + "\n")
+    [record] = read_records(path)
+    assert record.source == Source(file=str(path), line=1)
+    assert record.to_dict()["source"] == {"file": str(path), "line": 1}
+    assert not record.extra
+    kept, _ = parse_record(line)  # from Python no other place is known
+    assert kept.to_dict() == line | {"input": line["input"] | {"truncated": 0, "skipped": []}}
+
+
+DECOMPOSED = "In Sa\u0303o Paulo, Jose\u0301 bought ﬁne\u00a0art from New\n  York with it."
+
+ALIKE = {
+    "composed": ("José", 15, 20, "the text has combining marks where the surface text has composed letters"),
+    "ligature": ("fine", 28, 31, "ligatures"),
+    "another blank": ("ﬁne art", 28, 35, "the blanks differ"),
+    "a line feed": ("New York", 41, 51, "the blanks differ"),
+    "blanks around": (" New York ", 41, 51, "the blanks differ"),
+    "case": ("BOUGHT", 21, 27, "upper and lower case differ"),
+    "two ways": ("new york", 41, 51, "upper and lower case differ and the blanks differ"),
+    "invisible": ("bou\u00adght", 21, 27, "one of them has invisible characters"),
+}
+
+
+@pytest.mark.parametrize(("surface", "start", "end", "what"), ALIKE.values(), ids=ALIKE)
+def test_a_surface_in_another_spelling_is_told_its_place_and_what_differs(surface, start, end, what):
+    _, [problem] = parse_record({"text": DECOMPOSED, "entities": [{"text": surface, "type": "P"}]})
+    assert f"at characters {start} to {end}: {what}" in problem.message
+    assert f"'start': {start} and 'end': {end}" in problem.remedy
+    assert problem.message.isprintable()
+    found = DECOMPOSED[start:end]
+    _, problems = parse_record({"text": DECOMPOSED, "entities": [{"text": found, "type": "P"}]})
+    assert not problems
+
+
+def test_the_other_normal_form_is_told_too():
+    _, [problem] = parse_record({"text": "José left.", "entities": [{"text": "Jose\u0301", "type": "P"}]})
+    assert "the text has composed letters where the surface text has combining marks" in problem.message
+    text = "가 " + "\u1112\u1161\u11ab"  # Hangul in parts
+    _, [problem] = parse_record({"text": text, "entities": [{"text": "한", "type": "P"}]})
+    assert "at characters 2 to 5" in problem.message
+
+
+@pytest.mark.parametrize("surface", ["Rome", "IT", "jos", "\u00a0", "\u200b"])
+def test_what_only_resembles_a_part_of_a_word_is_not_in_the_text(surface):
+    text = "With Jose\u0301."
+    _, [problem] = parse_record({"text": text, "entities": [{"text": surface, "type": "P"}]})
+    assert "is not in the text" in problem.message
+
+
+def test_with_positions_blanks_are_free_and_spelling_is_not():
+    place = {"start": 41, "end": 51, "type": "P"}
+    record, problems = parse_record({"text": DECOMPOSED, "entities": [{**place, "text": "New York"}]})
+    assert not problems
+    assert (record.entities[0].start, record.entities[0].text) == (41, "New York")
+    assert parse_record(record.to_dict()) == (record, [])
+    place = {"start": 15, "end": 20, "type": "P"}
+    _, [problem] = parse_record({"text": DECOMPOSED, "entities": [{**place, "text": "José"}]})
+    assert "span 15 to 20 holds 'Jose\\u0301': the text has combining marks" in problem.message
+    assert "leave 'text' out" in problem.remedy
+    tokens = {"tokens": ["Jose\u0301"], "entities": [{"start": 0, "end": 1, "type": "P", "text": "José"}]}
+    assert "combining marks" in parse_record(tokens)[1][0].message
+
+
+MISNAMED = {
+    "label": (text_record({"text": "Ann", "label": "P"}), "entities[0]", "label", "type"),
+    "kind": (text_record({"text": "Ann", "kind": "P"}), "entities[0]", "kind", "type"),
+    "Class": (text_record({"text": "Ann", "Class": "P"}), "entities[0]", "Class", "type"),
+    "tag": ({"text": TEXT, "events": [event({"text": "Ann", "tag": "E"})]}, "events[0].trigger", "tag", "type"),
+    "misspelt": (text_record({"text": "Ann", "tpye": "P"}), "entities[0]", "tpye", "type"),
+    "role": (
+        {"text": TEXT, "events": [event(arguments=[{"text": "Ann", "type": "A"}])]},
+        "events[0].arguments[0]",
+        "type",
+        "role",
+    ),
+    "relation": (
+        text_record(span(0, 3), span(24, 26), relations=[{"head": 0, "tail": 1, "label": "K"}]),
+        "relations[0]",
+        "label",
+        "type",
+    ),
+    "tail": (
+        text_record(span(0, 3), span(24, 26), relations=[{"head": 0, "object": 1, "type": "K"}]),
+        "relations[0]",
+        "object",
+        "tail",
+    ),
+    "args": ({"text": TEXT, "events": [{"trigger": span(4, 7), "args": []}]}, "events[0]", "args", "arguments"),
+    "stop": (text_record({"start": 0, "stop": 3, "type": "P"}), "entities[0]", "stop", "end"),
+}
+
+
+@pytest.mark.parametrize(("obj", "field", "found", "name"), MISNAMED.values(), ids=MISNAMED)
+def test_a_key_of_another_name_is_named_with_the_missing_one(obj, field, found, name):
+    _, [problem] = parse_record(obj)
+    assert (problem.field, problem.message) == (field, f"'{name}' is missing, found '{found}'")
+    assert problem.remedy == f"call it '{name}'"
+
+
+def test_misnamed_positions_and_texts():
+    _, [problem] = parse_record(text_record({"begin": 0, "stop": 3, "type": "P"}))
+    assert "found 'begin' and 'stop'; call them 'start' and 'end'" in str(problem)
+    _, [problem] = parse_record({"sentence": TEXT})
+    assert str(problem).endswith("call it 'text'")
+    _, [problem] = parse_record({"words": ["Bo"]})
+    assert str(problem).endswith("call it 'tokens'")
+    _, [problem] = parse_record(text_record({"text": "Ann", "type": "P", "scor": 1}))
+    assert (problem.severity, problem.remedy) == ("warning", "did you mean 'score'?")

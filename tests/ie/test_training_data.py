@@ -213,7 +213,14 @@ def test_a_schema_file_is_read_and_a_wrong_one_is_named(write, tmp_path):
         ({"entity_types": [" "]}, "entity_types: expected a list of names"),
         ({"entity_types": ["A", "A"]}, "entity_types: A given twice"),
         ({"entity_types": ["A"], "relation_types": "r"}, "relation_types: expected a list"),
-        ({"entity_types": ["A"], "relation_types": [{"nmae": "r"}]}, "objects with a 'name'"),
+        ({"entity_types": ["A"], "relation_types": [{"type": "r"}]}, "objects with a 'name'"),
+        ({"entity_types": ["A"], "relation_types": [{"nmae": "r"}]}, "unknown key 'nmae', did you mean 'name'?"),
+        ({"relation_types": [{"name": "r", "symetric": True}]}, "r: unknown key 'symetric', did you mean 'symmetric'?"),
+        (
+            {"relation_types": [{"name": "r", "signature": []}]},
+            "r: unknown key 'signature', did you mean 'signatures'?",
+        ),
+        ({"entity_types": ["A"], "entity_type": ["B"]}, "unknown key 'entity_type', did you mean 'entity_types'?"),
         ({"entity_types": ["A"], "relation_types": ["r", {"name": "r"}]}, "relation_types: r given twice"),
         ({"entity_types": ["A"], "relation_types": [{"name": "r", "symmetric": "no"}]}, "symmetric: expected true or"),
         ({"entity_types": ["A"], "relation_types": [{"name": "r", "signatures": ["AB"]}]}, "r: expected pairs"),
@@ -234,6 +241,35 @@ def test_a_schema_file_may_hold_more_than_labels(tmp_path):
     file = tmp_path / "labels.json"
     file.write_text('\ufeff{"entity_types": ["A"], "author": "me"}', encoding="utf-8")
     assert IESchema.from_file(file) == IESchema(entity_types=("A",))
+    noted = IESchema.from_dict({"relation_types": [{"name": "r", "description": "what it means"}]})
+    assert noted.relation_types == (RelationType(name="r"),)
+
+
+def test_doubtful_training_data_are_said_as_check_says_them(write, tmp_path):
+    from nlpkit.ie.check import check_files
+
+    records = [line("Bo met Al", (0, 2, name), (7, 9, name)) | {"id": n % 2} for n, name in enumerate("PPpP")]
+    records += [{"text": "Nobody looked"}, {"text": "Or misspelt", "entitys": []}]
+    path = write("doubtful.jsonl", records) if callable(write) else None
+    notes = "\n".join(load_training_data(path, DEV).notes)
+    said = {problem.message for problem in check_files(path).warnings}
+    for message in (
+        "the same id is there 2 times (lines 1, 3)",
+        "unknown key 'entitys' is carried along but not read",
+        "one entity type in several spellings is learned as several: 'P' (6, first doubtful.jsonl:1), 'p' (2, first",
+    ):
+        assert message in notes
+        assert any(message in text for text in said)
+    assert str(tmp_path) not in notes
+
+
+def test_records_that_lack_a_group_are_said_and_many_warnings_are_counted(write):
+    records = [line(f"Bo met Al {n}", (0, 2, "P")) | {"id": f"r{n // 2}"} for n in range(20)]
+    notes = load_training_data(write("ids.jsonl", [*records, {"text": "Nobody looked"}]), DEV).notes
+    warnings = [note for note in notes if note.startswith("warning: ") and "id" in note]
+    assert len([note for note in warnings if "the same id" in note]) == 5
+    assert any("and 5 more of this kind" in note for note in notes)
+    assert any("1 of 21 records has no 'entities' (line 21)" in note for note in notes)
 
 
 def test_a_given_schema_is_completed_by_the_training_data():

@@ -64,6 +64,28 @@ def test_jsonl_reads_back_as_data(tmp_path, encoding):
     assert not problems
 
 
+def test_jsonl_lines_are_lines_for_every_reader():
+    ends = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+    result = IEResult(
+        id=ends, text=f"a{ends}b", entities=(Entity(start=0, end=1, type=ends, text="a"),), extra={ends: [ends]}
+    )
+    for encoding in ("utf-8", "ascii"):
+        lines = written("jsonl", [result, result], encoding).splitlines()
+        assert [json.loads(line) for line in lines] == [result.to_dict()] * 2
+
+
+def test_ids_and_labels_break_no_format():
+    ends = "\n\r\t\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+    result = IEResult(id=[ends], tokens=("a", f"b{ends}c"), entities=(Entity(start=0, end=2, type=f"P{ends}"),))
+    assert len(written("conll", [result]).splitlines()) == 4  # the id, two words, a blank line
+    assert [line.count("\t") for line in written("conll", [result]).splitlines()] == [0, 1, 1, 0]
+    table = written("table", [result])
+    assert not set(table.replace("\n", "")) & set(ends)
+    assert written("conll", [IEResult(id=7, text="")]).startswith("# id: 7\n")
+    assert written("table", [IEResult(id={"n": 1}, text="Bo")]).startswith('{"n": 1}: Bo')
+    assert "1 · 7" in written("html", [IEResult(id=7, text="Bo")])
+
+
 def test_jsonl_keeps_characters_readable_where_it_can():
     assert "東京" in written("jsonl", [RESULT])
     assert "東京" not in written("jsonl", [RESULT], "ascii")

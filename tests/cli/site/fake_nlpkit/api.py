@@ -27,7 +27,7 @@ class Report:
         return f"<html>{self.data}</html>"
 
     def errors(self) -> list[dict[str, Any]]:
-        return [{"id": "é"}]
+        return [{"id": "é", "text": "two\u2028lines\u0085"}]
 
 
 class Fake:
@@ -57,11 +57,12 @@ class Fake:
 
         for chunk in lookahead(items, 4):
             for item in chunk:
-                text, extra = (item.text, item.extra) if isinstance(item, Record) else (item, {})
+                assert isinstance(item, Record), "the command line gives records, also of plain text"
                 yield {
-                    "text": text,
-                    "words": len(text.split()),
-                    **extra,
+                    "text": item.text,
+                    "words": len(item.text.split()),
+                    **item.extra,
+                    **({"source": asdict(item.source)} if item.source else {}),
                     **({"settings": settings} if settings else {}),
                 }
 
