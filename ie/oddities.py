@@ -15,6 +15,7 @@ from nlpkit.ie.parse import RECORD_KEYS
 from nlpkit.ie.reader import GROUPS
 from nlpkit.ie.surface import spelt_out
 from nlpkit.ie.types import IERecord
+from nlpkit.wording import counted, plural
 
 _SHOWN_LINES = 3
 _SHOWN_NOTES = 5
@@ -75,8 +76,8 @@ class Oddities:
         for group, seen in self.lacking.items():
             meant = any(problem.remedy == f"did you mean {group!r}?" for problem in self.keys.values())
             if seen.count < self.n_records and not meant:
-                share = f"{seen.count} of {self.n_records} records {'has' if seen.count == 1 else 'have'}"
-                message = f"{share} no {group!r}{_in_lines(seen)}, as if nobody had looked"
+                share = f"{seen.count} of {counted(self.n_records, 'record')}"
+                message = f"{share} {plural(seen.count, 'has', 'have')} no {group!r}{_in_lines(seen)}, as if nobody had looked"
                 remedy = f'write "{group}": [] where there are none; fine if nobody looked'
                 yield replace(seen.first, message=message, remedy=remedy, record_id=None)
 
@@ -159,7 +160,7 @@ def _in_lines(seen: Seen) -> str:
     if not seen.lines:
         return ""
     more = ", ..." if seen.count > len(seen.lines) else ""
-    return f" (line{'s' if seen.count > 1 else ''} {', '.join(map(str, seen.lines))}{more})"
+    return f" ({plural(seen.count, 'line')} {', '.join(map(str, seen.lines))}{more})"
 
 
 def _spelling(label: str) -> str:
