@@ -76,8 +76,8 @@ class Oddities:
         for group, seen in self.lacking.items():
             meant = any(problem.remedy == f"did you mean {group!r}?" for problem in self.keys.values())
             if seen.count < self.n_records and not meant:
-                share = f"{seen.count} of {counted(self.n_records, 'record')}"
-                message = f"{share} {plural(seen.count, 'has', 'have')} no {group!r}{_in_lines(seen)}, as if nobody had looked"
+                share = f"{seen.count} of {counted(self.n_records, 'record')} {plural(seen.count, 'has', 'have')}"
+                message = f"{share} no {group!r}{_in_lines(seen)}, as if nobody had looked"
                 remedy = f'write "{group}": [] where there are none; fine if nobody looked'
                 yield replace(seen.first, message=message, remedy=remedy, record_id=None)
 
