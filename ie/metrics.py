@@ -23,16 +23,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from nlpkit.errors import DataError, Problem, shown_id
+from nlpkit.errors import SHOWN_PROBLEMS, DataError, Problem, shown_id
 from nlpkit.ie.mistakes import find_mistakes
 from nlpkit.ie.schema import IESchema
 from nlpkit.ie.types import IERecord
+from nlpkit.ie.words import Misaligned, align_record, alignment_problems
 from nlpkit.metrics.counts import Counts
 from nlpkit.results import EvaluationReport
+from nlpkit.wording import counted, plural
 
 if TYPE_CHECKING:
     from nlpkit.report.html import Section
@@ -53,14 +55,32 @@ LABELLED = ("entity", "relation", "relation_strict", "trigger", "argument_id", "
 SELECTED = ("entity", "relation_strict", "trigger", "argument")
 """The strictest metric of each kind of annotation; the dev score that picks the best epoch is the mean of their F1."""
 
+_SHOWN_PLACES = 3
+"""How many places a note names."""
+
 Item = tuple[object, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class IEReport(EvaluationReport):
-    """Scores of an extraction model; the HTML page shows confusions and draws the errors in their text."""
+    """Scores of an extraction model; the HTML page shows confusions and draws the errors in their text.
+
+    Attributes:
+        misaligned: Gold spans that cut a word, which no prediction is like: their number as ``spans``, the first of
+            them as ``places``, and as ``policy`` how they were scored; empty if there is none.
+    """
+
+    misaligned: Mapping[str, Any] = field(default_factory=dict)
 
     label_tables: ClassVar[tuple[str, ...] | None] = ("entity", "relation_strict", "trigger", "argument")
+
+    def to_dict(self) -> dict[str, object]:
+        """The report as plain JSON values, see :meth:`EvaluationReport.to_dict`."""
+        return {**super().to_dict(), "misaligned": dict(self.misaligned)}
+
+    def notes(self) -> list[str]:
+        """What one must know to read the scores, in sentences."""
+        return [*super().notes(), *([_misaligned_note(self.misaligned)] if self.misaligned else [])]
 
     def _sections(self) -> list[Section]:
         from nlpkit.ie.error_report import confusion_sections, error_section
@@ -76,6 +96,8 @@ class IEScorer:
         model: Name of the model for the report.
         data: Name of the data for the report.
         keep_errors: Keep the errors of each record; switch it off where only scores are needed.
+        misaligned: What happens to a gold span that cuts a word, as in training: ``widen`` scores it as whole words,
+            ``skip`` leaves it out, ``error`` keeps it as it is, so that it can only be missed. They are counted.
 
     >>> from nlpkit.ie.types import Entity
     >>> scorer = IEScorer()
@@ -86,9 +108,17 @@ class IEScorer:
     """
 
     def __init__(
-        self, schema: IESchema | None = None, *, model: str = "", data: str = "", keep_errors: bool = True
+        self,
+        schema: IESchema | None = None,
+        *,
+        model: str = "",
+        data: str = "",
+        keep_errors: bool = True,
+        misaligned: Misaligned = "error",
     ) -> None:
         self.schema, self.model, self.data, self.keep_errors = schema, model, data, keep_errors
+        self.misaligned = misaligned
+        self._cut: list[Problem] = []
         self._symmetric = schema.symmetric if schema else frozenset()
         self._known = _known_labels(schema)
         self._modelled = {
@@ -111,6 +141,10 @@ class IEScorer:
         """
         _check_same_text(gold, predicted, self._n)
         self._n += 1
+        if cut := alignment_problems(gold):
+            self._cut += cut
+            if self.misaligned != "error":
+                gold, _ = align_record(gold, self.misaligned)
         gold_items, predicted_items = record_items(gold, self._symmetric), record_items(predicted, self._symmetric)
         for group, metrics in GROUPS.items():
             if getattr(gold, group) is None:
@@ -137,7 +171,14 @@ class IEScorer:
             unknown_labels={m: dict(sorted(labels.items())) for m, labels in self._unknown.items() if labels},
             left_out=self._left_out(),
             error_records=tuple(self._errors),
+            misaligned=self._misaligned(),
         )
+
+    def _misaligned(self) -> dict[str, Any]:
+        if not self._cut:
+            return {}
+        places = [str(replace(problem, remedy="")) for problem in self._cut[:SHOWN_PROBLEMS]]
+        return {"policy": self.misaligned, "spans": len(self._cut), "places": places}
 
     def _add_items(self, metric: str, gold: frozenset[Item], predicted: frozenset[Item]) -> None:
         is_labelled = metric in LABELLED
@@ -282,6 +323,17 @@ def relation_items(record: IERecord, symmetric: frozenset[str], *, is_strict: bo
             ends.sort()
         items.append((*ends, relation.type))
     return items
+
+
+def _misaligned_note(misaligned: Mapping[str, Any]) -> str:
+    n, places = misaligned["spans"], list(misaligned["places"])[:_SHOWN_PLACES]
+    then = {
+        "error": f"can only be missed; correct {plural(n, 'it', 'them')}",
+        "widen": f"{plural(n, 'is', 'are')} scored as the whole words, as in training",
+        "skip": f"{plural(n, 'is', 'are')} left out with what hangs on {plural(n, 'it', 'them')}, as in training",
+    }[misaligned["policy"]]
+    more = f"; and {n - len(places)} more" if n > len(places) else ""
+    return f"{counted(n, 'gold span cuts', 'gold spans cut')} a word and {then}: {'; '.join(places)}{more}."
 
 
 def _known_labels(schema: IESchema | None) -> dict[str, set[str]]:

@@ -11,17 +11,15 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 from nlpkit.errors import ConfigError, DataError, Problem
-from nlpkit.ie.types import Event, IERecord
+from nlpkit.ie.types import Entity, Event, IERecord, Relation
 from nlpkit.text.align import align_span
 from nlpkit.text.words import split_words
-from nlpkit.wording import did_you_mean
+from nlpkit.wording import did_you_mean, setting
 
 Misaligned = Literal["error", "widen", "skip"]
 """What happens to a span that cuts a word."""
 
 POLICIES = ("error", "widen", "skip")
-
-REMEDY = "correct the span, or use --data.misaligned widen (whole words) or --data.misaligned skip (leave it out)"
 
 T = TypeVar("T")
 _Span = tuple[int, int]
@@ -109,6 +107,38 @@ def alignment_problems(record: IERecord) -> list[Problem]:
     except DataError as error:
         return list(error.problems)
     return []
+
+
+def align_record(record: IERecord, misaligned: Misaligned) -> tuple[IERecord, tuple[str, ...]]:
+    """A record whose spans begin and end at word borders, in its own unit, and what was moved or left out for that.
+
+    >>> from nlpkit.ie.types import Entity
+    >>> record = IERecord(text="Bosnia left", entities=(Entity(start=0, end=3, type="P"),))
+    >>> aligned, changes = align_record(record, "widen")
+    >>> aligned.entities[0].end, changes
+    (6, ("entities[0] moved from 'Bos' (0 to 3) to 'Bosnia' (0 to 6)",))
+    """
+    if record.text is None or not (record.entities or record.events):
+        return record, ()
+    view = word_view(record, misaligned)
+    if not view.skipped:
+        return record, ()
+
+    def back(item: T) -> T:
+        start, end = view.unit_span(item.start, item.end)  # type: ignore[attr-defined]
+        return replace(item, start=start, end=end, text=None)  # type: ignore[type-var]
+
+    entities = view.entities and tuple(back(Entity(start=s, end=e, type=t)) for s, e, t in view.entities)
+    relations = view.relations and tuple(Relation(head=h, tail=t, type=name) for h, t, name in view.relations)
+    events = view.events and tuple(
+        Event(trigger=back(event.trigger), arguments=tuple(map(back, event.arguments))) for event in view.events
+    )
+    return replace(record, entities=entities, relations=relations, events=events), view.skipped
+
+
+def _remedy() -> str:
+    widen, skip = (setting("data.misaligned", policy) for policy in ("widen", "skip"))
+    return f"correct the span, or use {widen} (whole words) or {skip} (leave it out)"
 
 
 def _lay(
@@ -214,14 +244,14 @@ class _Aligner:
         found = f"{text[start:end]!r} ({start} to {end})"
         if first >= last:  # only white space: there is no word to widen it to
             if self.misaligned == "error":
-                self.problem(field, f"{found} holds no word", REMEDY)
+                self.problem(field, f"{found} holds no word", _remedy())
             else:
                 self.notes.append(f"{field} left out: {found} holds no word")
             return None
         near = (self.offsets[first][0], self.offsets[last - 1][1])
         whole = f"{text[slice(*near)]!r} ({near[0]} to {near[1]})"
         if self.misaligned == "error":
-            self.problem(field, f"{found} does not begin and end at word borders; whole words are {whole}", REMEDY)
+            self.problem(field, f"{found} does not begin and end at word borders; whole words are {whole}", _remedy())
         elif self.misaligned == "skip":
             self.notes.append(f"{field} left out: {found} does not begin and end at word borders")
         else:

@@ -1,8 +1,13 @@
-"""How messages say numbers of things."""
+"""How messages say numbers of things, and settings as the user at hand writes them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_options: ContextVar[frozenset[str] | None] = ContextVar("options", default=None)
+"""The options of the command that is running; None in Python."""
 
 
 def plural(n: int, one: str, many: str | None = None) -> str:
@@ -57,3 +62,41 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
     near = [name for name in names if said == name.lower() or said in _ELSEWHERE.get(name, ())]
     near = near or get_close_matches(str(word), names, n=1)
     return f"; did you mean {near[0]}?" if near else ""
+
+
+def setting(name: str, value: object = None) -> str:
+    """How the user at hand writes a setting: an option of the running command, or a keyword argument.
+
+    Args:
+        name: Its dotted name; a command may know it by the last part alone.
+        value: The value to recommend; None names the setting only.
+
+    >>> setting("data.misaligned", "widen"), setting("dev")
+    ("misaligned='widen'", 'dev')
+    >>> with at_command_line():
+    ...     use_options(["--misaligned", "--resume"])
+    ...     setting("data.misaligned", "widen"), setting("resume", True)
+    ('--misaligned widen', '--resume')
+    """
+    options, last = _options.get(), name.rpartition(".")[2]
+    if options is None:
+        return last if value is None else f"{last}={value!r}"
+    option, short = f"--{name}", f"--{last.replace('_', '-')}"
+    written = short if short in options and option not in options else option
+    return written if value is None or value is True else f"{written} {value}"
+
+
+@contextmanager
+def at_command_line() -> Iterator[None]:
+    """While entered, messages name options of the command line."""
+    token = _options.set(frozenset())
+    try:
+        yield
+    finally:
+        _options.reset(token)
+
+
+def use_options(names: Iterable[str]) -> None:
+    """Says which options the running command has; without effect outside :func:`at_command_line`."""
+    if _options.get() is not None:
+        _options.set(frozenset(names))

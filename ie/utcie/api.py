@@ -215,6 +215,9 @@ class UTCIE(NlpkitModel):
     ) -> IEReport:
         """Score the model on annotated data.
 
+        A gold span that cuts a word is treated as ``data.misaligned`` said in training: widened to whole words, left
+        out, or else it can only be missed. The report counts and names them.
+
         Args:
             data: A file, several files, or records.
             threshold: See :meth:`predict`.
@@ -227,8 +230,8 @@ class UTCIE(NlpkitModel):
         settings = self.decode_settings(threshold, overlap)
         if batch_size is not None:
             _require_count("batch_size", batch_size)
-        scorer = IEScorer(self.schema, model=self.name, data=describe(data))
-        # gold spans that cut a word are kept as they are: they can only be missed
+        scorer = IEScorer(self.schema, model=self.name, data=describe(data), misaligned=self.config.data.misaligned)
+        # no gold span is refused for cutting a word: the scorer counts and names those
         records = iter(read_or_check(data, misaligned="skip"))
 
         def answer(chunk: list[IERecord]) -> list[tuple[IERecord, IEResult]]:

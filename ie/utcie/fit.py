@@ -22,7 +22,7 @@ from nlpkit.ie.overlap import tightest_policy
 from nlpkit.ie.schema import IESchema
 from nlpkit.ie.seen import Seen
 from nlpkit.ie.training_data import Records, TrainingData, load_training_data
-from nlpkit.ie.types import Trigger
+from nlpkit.ie.types import IERecord, Trigger
 from nlpkit.ie.utcie.config import UTCIEConfig
 from nlpkit.ie.utcie.data import Example, WindowBatch, collate, join, joinables, prepare, window_length, window_list
 from nlpkit.ie.utcie.decode import Candidates
@@ -30,11 +30,12 @@ from nlpkit.ie.utcie.labels import LabelLayout, lost_annotations
 from nlpkit.ie.utcie.model import UTCIENetwork
 from nlpkit.ie.utcie.predict import add_candidates, pair_cost, results
 from nlpkit.ie.utcie.task import UTCIETask
-from nlpkit.ie.words import WordView
+from nlpkit.ie.words import WordView, align_record
 from nlpkit.seed import derive_seed, preserved_rng, seed_everything
 from nlpkit.training import Phase, PhaseData, TrainSummary, train
 from nlpkit.training.checkpoint import check_out
 from nlpkit.training.run import finish_run, write_settings
+from nlpkit.wording import counted
 
 if TYPE_CHECKING:
     from nlpkit.ie.utcie.api import UTCIE
@@ -122,16 +123,30 @@ def _make_phase(model: UTCIE, data: TrainingData) -> Phase:
     longest = max(max(train.of_epoch(epoch).lengths) for epoch in range(config.trainer.epochs))
     model.seen = Seen.of([(example.view, example.windows) for example in examples], longest)
     model.notes, model.training_data = data.notes + _training_notes(examples), data.sources
-    dev = prepare(data.dev, encoder, config.model, seen=model.seen)
-    parts = dev_score_parts(data.dev, data.schema)
+    dev, gold = prepare(data.dev, encoder, config.model, seen=model.seen), _gold(model, data.dev)
+    parts = dev_score_parts(gold, data.schema)
     if dev:
         model.notes += tuple(dev_score_notes(parts, data.schema))
     return Phase(
         name="train",
-        task=UTCIETask(encoder, network, model.layout, config.model, _DevScorer(model, data, dev, parts), parts),
+        task=UTCIETask(encoder, network, model.layout, config.model, _DevScorer(model, gold, dev, parts), parts),
         train=train,
         dev=_phase_data(dev, encoder) if parts else None,
     )
+
+
+def _gold(model: UTCIE, records: Sequence[IERecord]) -> list[IERecord]:
+    """Dev records as training sees records: with spans of whole words, which alone can be predicted."""
+    aligned = [align_record(record, model.config.data.misaligned) for record in records]
+    model.notes += _moved_notes(sum(len(changes) for _, changes in aligned), "dev")
+    return [record for record, _ in aligned]
+
+
+def _moved_notes(n_moved: int, where: str) -> tuple[str, ...]:
+    if not n_moved:
+        return ()
+    what = counted(n_moved, "annotation was", "annotations were")
+    return (f"{where} records: {what} widened or left out, as data.misaligned says",)
 
 
 def _train(model: UTCIE, phase: Phase, data: TrainingData, out: Path | None, resume: bool) -> TrainSummary:
@@ -248,7 +263,6 @@ def _triggers(view: WordView) -> list[Trigger]:
 def _training_notes(examples: Sequence[Example]) -> tuple[str, ...]:
     """What the windows and the word borders cost, in words."""
     n_windowed = sum(len(example.windows) > 1 for example in examples)
-    n_moved = sum(len(example.view.skipped) for example in examples)
     notes = []
     if n_windowed:
         notes.append(f"{n_windowed} long training texts are read in overlapping windows")
@@ -257,9 +271,7 @@ def _training_notes(examples: Sequence[Example]) -> tuple[str, ...]:
             f"warning: {n_lost} mentions, relations or arguments fit into no window and are not learned; "
             "raise model.max_words or model.window_overlap"
         )
-    if n_moved:
-        notes.append(f"{n_moved} annotations were widened or left out, as data.misaligned says")
-    return tuple(notes)
+    return (*notes, *_moved_notes(sum(len(example.view.skipped) for example in examples), "training"))
 
 
 def _encoder_of(name: str | Path, config: EncoderConfig) -> TextEncoder:
@@ -294,8 +306,10 @@ def _warm_start(network: UTCIENetwork, layout: LabelLayout, folder: str | Path) 
 class _DevScorer:
     """Collects what the windows of the dev records propose, and scores it at the end of an epoch."""
 
-    def __init__(self, model: UTCIE, data: TrainingData, examples: list[Example], parts: Sequence[str]) -> None:
-        self.model, self.gold, self.examples, self.parts = model, data.dev, examples, parts
+    def __init__(
+        self, model: UTCIE, gold: Sequence[IERecord], examples: Sequence[Example], parts: Sequence[str]
+    ) -> None:
+        self.model, self.gold, self.examples, self.parts = model, gold, examples, parts
         self.settings = model.decode_settings()
         self.found: dict[tuple[int, int], Candidates] = {}
 

@@ -16,7 +16,7 @@ from nlpkit.configs import Config, Setting, expected, from_dict, merge, read_yam
 from nlpkit.errors import ConfigError
 from nlpkit.registry import ModelSpec, get_spec
 from nlpkit.threads import limit_threads
-from nlpkit.wording import did_you_mean
+from nlpkit.wording import did_you_mean, use_options
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -115,6 +115,7 @@ def parse(words: Sequence[str], leaves: Sequence[Setting], *, prog: str) -> dict
         _add_setting(parser, leaf, is_parsing=True)
     known = [option for action in parser._actions for option in action.option_strings]
     check_option_names(words, [*known, "--help", "--help-all"])
+    use_options(known)
     try:
         return cast("dict[str, object]", parser.parse_args(list(words)).as_dict())
     except argparse.ArgumentError as error:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from nlpkit.threads import wait_passively
+from nlpkit.wording import at_command_line
 
 USAGE = """\
 usage: nlpkit COMMAND ...
@@ -49,7 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     is_debug = _take_debug(words)
     try:
-        status = _run(words)
+        with at_command_line():
+            status = _run(words)
         sys.stdout.flush()
         return status
     except KeyboardInterrupt:

@@ -12,7 +12,7 @@ from typing import NoReturn
 from nlpkit.configs import nearest
 from nlpkit.data.lines import fault_of_name, is_text_for_file
 from nlpkit.errors import ConfigError
-from nlpkit.wording import did_you_mean
+from nlpkit.wording import did_you_mean, use_options
 
 _SHOWN = 60
 
@@ -33,6 +33,7 @@ class Parser(argparse.ArgumentParser):
     def parse(self, words: Sequence[str]) -> argparse.Namespace:
         """Parse the command line; options and files may stand in any order."""
         check_option_names(words, self._option_string_actions)
+        use_options(self._option_string_actions)
         try:
             found, rest = self.parse_known_intermixed_args(words)
         except argparse.ArgumentError as error:

@@ -289,3 +289,12 @@ def test_bad_data_is_listed_without_a_traceback(nlpkit: Run, tmp_path: Path) -> 
 def test_a_full_disk_is_said(nlpkit: Run, tmp_path: Path) -> None:
     done = nlpkit("fit", "fake", "--train", "full", "--out", tmp_path / "o")
     assert (done.status, done.err) == (1, "nlpkit: the/file: No space left on device\n")
+
+
+def test_a_span_that_cuts_a_word_names_the_option_of_this_command(nlpkit: Run, tmp_path: Path) -> None:
+    path = tmp_path / "cut.jsonl"
+    path.write_text('{"text": "Bosnia", "entities": [{"start": 0, "end": 2, "type": "P"}]}\n')
+    done = nlpkit("fit", "utcie", "--train", path, "--out", tmp_path / "run")
+    assert done.status == 1
+    assert "use --data.misaligned widen (whole words) or --data.misaligned skip (leave it out)" in done.err
+    assert not (tmp_path / "run").exists()

@@ -195,7 +195,7 @@ def test_deep_unknown_values_are_refused_and_shallow_ones_travel():
 
 def test_a_cut_word_names_the_remedy_and_the_other_policies_keep_the_record():
     obj = text_record(span(0, 2))
-    with pytest.raises(DataError, match=r"--data\.misaligned widen .* --data\.misaligned skip"):
+    with pytest.raises(DataError, match=r"misaligned='widen' .* misaligned='skip'"):
         list(records_from([obj]))
     for policy in ("widen", "skip"):
         [record] = records_from([obj], misaligned=policy)

@@ -149,7 +149,7 @@ def test_every_cut_span_is_an_error_with_place_and_remedy():
     problems = caught.value.problems
     assert [p.field for p in problems] == ["entities[1]", "events[0].arguments[0]", "events[1].trigger"]
     assert {(p.file, p.line, p.record_id) for p in problems} == {("a.jsonl", 7, "x")}
-    assert all("--data.misaligned widen" in p.remedy and "skip" in p.remedy for p in problems)
+    assert all("misaligned='widen'" in p.remedy and "skip" in p.remedy for p in problems)
     assert list(problems) == alignment_problems(cut_record())
 
 

@@ -454,7 +454,7 @@ def test_a_cut_word_is_an_error_or_handled_as_asked(make_config):
         "text": "Bosnia left",
         "entities": [{"start": 0, "end": 2, "type": "P"}, {"start": 7, "end": 11, "type": "V"}],
     }
-    with pytest.raises(DataError, match=r"--data\.misaligned"):
+    with pytest.raises(DataError, match="misaligned='widen'"):
         UTCIE(make_config()).fit([record])
     for policy, expected in (("widen", ["Bosnia", "left"]), ("skip", ["left"])):
         model = UTCIE(make_config(data={"misaligned": policy}, trainer={"epochs": 60}))
