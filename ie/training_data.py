@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from nlpkit.errors import ConfigError, DataError
+from nlpkit.ie.hold_out import hold_out, text_key
 from nlpkit.ie.oddities import training_notes
 from nlpkit.ie.reader import read_records, records_from
 from nlpkit.ie.schema import IESchema
 from nlpkit.ie.types import IERecord
 from nlpkit.ie.words import Misaligned
-from nlpkit.seed import derive_seed
+from nlpkit.wording import setting
 
 Records = str | Path | Sequence[str | Path] | Iterable[IERecord | Mapping[str, Any]]
 """A file, several files, or records made in Python."""
@@ -63,7 +63,7 @@ def load_training_data(
 
     Args:
         train: Training records.
-        dev: Dev records; None holds out a seeded share of the training records.
+        dev: Dev records; None holds out about a share of the training records, see :mod:`nlpkit.ie.hold_out`.
         schema: Labels to model; None takes those of the training records.
         symmetric: Names of relation types without direction.
         misaligned: What happens to a span that cuts a word.
@@ -87,14 +87,14 @@ def load_training_data(
     if not train_records:
         raise DataError(f"{describe(train)}: there is no record in it; give a file with one record a line")
     sources = tuple({**source, "licence": licence} for source in _sources(train, train_records))
-    if dev is None and dev_share and len(train_records) > 1:
-        train_records, dev_records = _hold_out(train_records, dev_share, seed)
-        notes.append(
-            f"no dev data given: {len(dev_records)} of {len(train_records) + len(dev_records)} training records "
-            f"({dev_share:.0%}) are held out to pick the best epoch"
-        )
+    if dev is None and dev_share:
+        held_out = hold_out(train_records, dev_share, seed)
+        train_records, dev_records = held_out.train, held_out.dev
+        notes += held_out.notes
     elif dev is not None and not dev_records:
-        raise DataError(f"{describe(dev)}: there is no dev record in it; leave --dev out to hold out training records")
+        raise DataError(
+            f"{describe(dev)}: there is no dev record in it; leave {setting('dev')} out to hold out training records"
+        )
     if dev_records:
         notes += _leaks(train_records, dev_records)
     if isinstance(schema, (str, Path)):
@@ -106,7 +106,7 @@ def load_training_data(
     if not (labels.entity_types or labels.event_types):
         raise DataError(
             f"{describe(train)}: no record has an entity or an event; nothing can be learned. "
-            "Annotate some, or name the labels with --schema"
+            f"Annotate some, or name the labels with {setting('schema')}"
         )
     if labels.relation_types and not labels.entity_types:
         raise DataError(
@@ -142,11 +142,6 @@ def describe(data: Records) -> str:
     return ", ".join(str(path) for path in _paths(data)) or "<records>"
 
 
-def text_key(record: IERecord) -> tuple[str, ...]:
-    """What makes two records the same text."""
-    return (record.text,) if record.text is not None else ("", *(record.tokens or ()))
-
-
 def _paths(data: Records) -> list[str | Path]:
     if isinstance(data, (str, Path)):
         return [data]
@@ -159,15 +154,6 @@ def _read(data: Records, misaligned: Misaligned, problems: list[Any], limit: int
     if paths := _paths(data):
         return list(read_records(paths, misaligned=misaligned, collect=problems, limit=limit))
     return list(islice(records_from(data, misaligned=misaligned, collect=problems), limit))  # type: ignore[arg-type]
-
-
-def _hold_out(records: list[IERecord], share: float, seed: int) -> tuple[list[IERecord], list[IERecord]]:
-    n_dev = min(len(records) - 1, max(1, round(share * len(records))))
-    chosen = set(random.Random(derive_seed(seed, "dev")).sample(range(len(records)), n_dev))
-    return (
-        [record for k, record in enumerate(records) if k not in chosen],
-        [record for k, record in enumerate(records) if k in chosen],
-    )
 
 
 def _leaks(train: Sequence[IERecord], dev: Sequence[IERecord]) -> list[str]:
