@@ -33,8 +33,8 @@ from nlpkit.ie.utcie.task import UTCIETask
 from nlpkit.ie.words import WordView, align_record
 from nlpkit.seed import derive_seed, preserved_rng, seed_everything
 from nlpkit.training import Phase, PhaseData, TrainSummary, train
-from nlpkit.training.checkpoint import check_out
-from nlpkit.training.run import finish_run, write_settings
+from nlpkit.training.run import finish_run, run_settings
+from nlpkit.training.trainer import check_start
 from nlpkit.wording import counted
 
 if TYPE_CHECKING:
@@ -58,8 +58,7 @@ def fit(
 ) -> TrainSummary:
     """Train ``model`` in place, see :meth:`nlpkit.ie.utcie.api.UTCIE.fit`; if it fails, the model is as before."""
     config = model.given_config
-    if out is not None:
-        check_out(out, resume=resume)
+    check_start(config.trainer, out, resume=resume)
     data = load_training_data(
         train_records,
         dev_records,
@@ -74,10 +73,11 @@ def fit(
     with _as_before_if_it_fails(model):
         _install(model, data, init_from)
         phase = _make_phase(model, data)
+        files = None
         if out is not None:
             names = {"schema": schema, "limit": limit, "init_from": init_from}
-            write_settings(out, to_dict(config), model.name, train_records, dev_records, **names)
-        summary = _train(model, phase, data, out, resume)
+            files = run_settings(out, to_dict(config), model.name, train_records, dev_records, **names)
+        summary = _train(model, phase, data, out, resume, files)
         model.dev_scores = dict(summary.dev)
         model.to(config.trainer.device)
         if out is not None:
@@ -149,7 +149,9 @@ def _moved_notes(n_moved: int, where: str) -> tuple[str, ...]:
     return (f"{where} records: {what} widened or left out, as data.misaligned says",)
 
 
-def _train(model: UTCIE, phase: Phase, data: TrainingData, out: Path | None, resume: bool) -> TrainSummary:
+def _train(
+    model: UTCIE, phase: Phase, data: TrainingData, out: Path | None, resume: bool, files: dict[str, Any] | None
+) -> TrainSummary:
     config = model.given_config
 
     def save_best(folder: Path) -> None:
@@ -170,6 +172,7 @@ def _train(model: UTCIE, phase: Phase, data: TrainingData, out: Path | None, res
         save_best=save_best,
         load_best=load_best,
         settings={**to_dict(config), "training_data": data.identity()},
+        settings_file=files,
         notes=model.notes,
     )
 

@@ -112,6 +112,7 @@ class RunCallback(pl.Callback):
         run.reporter.start(sum(sum(plan.costs) for plan in run.plans), done)
         if run.state.rows:
             self._write_metrics()
+        self._set_rates(trainer)
         if run.config.patience and run.state.wait >= run.config.patience:
             trainer.should_stop = True
         self._clock = time.perf_counter()
@@ -119,6 +120,24 @@ class RunCallback(pl.Callback):
             # Last of all: whatever was built before may have drawn numbers.
             set_rng_state(run.rng)
             run.rng = None
+
+    def _set_rates(self, trainer: pl.Trainer) -> None:
+        """The rates of the next step: a checkpoint brings those of a run that may have had fewer epochs."""
+        schedule = trainer.lr_scheduler_configs[0].scheduler
+        before = [group["lr"] for group in trainer.optimizers[0].param_groups]
+        now = [
+            peak * factor(schedule.last_epoch)
+            for peak, factor in zip(schedule.base_lrs, schedule.lr_lambdas, strict=True)
+        ]
+        for group, rate in zip(trainer.optimizers[0].param_groups, now, strict=True):
+            group["lr"] = rate
+        schedule._last_lr = now
+        peak = max(schedule.base_lrs)
+        if peak and before != now:
+            self.run.reporter.message(
+                f"the learning rate falls to 0 at the new last step: it goes on at {max(now) / peak:.0%} of its peak, "
+                f"from {max(before) / peak:.0%}"
+            )
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """A new epoch; not called when an epoch goes on."""

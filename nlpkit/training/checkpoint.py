@@ -9,19 +9,24 @@ from __future__ import annotations
 import json
 import os
 import pickle
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 from pytorch_lightning.plugins.io import CheckpointIO
 
+from nlpkit.configs import write_yaml
 from nlpkit.errors import ConfigError, ModelFormatError, NlpkitError
+from nlpkit.training.config import FREE_SETTINGS
+from nlpkit.wording import counted, setting
 
 FORMAT = 1
 STATE = "last/state.json"
-MADE_BEFORE = {"config.yaml"}
-"""What may lie in the folder of a new run: written before training by whoever calls it."""
+EPOCHS = "settings.trainer.epochs"
+SETTINGS = "config.yaml"
+BEGUN = {SETTINGS, "log.txt", "last"}
+"""What a start leaves that came to nothing. A new run may begin over it."""
 
 
 class FileCheckpointIO(CheckpointIO):
@@ -88,39 +93,78 @@ class RunFolder:
     Args:
         out: The folder.
         header: What each ``state.json`` of this run holds: settings, seed, fingerprints of the data.
+        settings: What ``config.yaml`` is to hold; None writes none.
+
+    Attributes:
+        state: What ``state.json`` says.
+        is_resumed: Whether the run was in the folder already.
+        changes: Settings that differ from those the run was begun with, in words.
     """
 
-    def __init__(self, out: Path, header: Mapping[str, Any]) -> None:
+    def __init__(self, out: Path, header: Mapping[str, Any], settings: Mapping[str, Any] | None = None) -> None:
         self.out = out
         self.header = json.loads(json.dumps(header))  # as it will be read back: tuples become lists
+        self.settings = settings
         self.state: dict[str, Any] = {}
         self.is_resumed = False
+        self.changes: list[str] = []
+        self._lock: int | None = None
 
     def begin(self) -> None:
         """Starts a new run: from here on it can be resumed."""
-        self._check_empty()
+        check_out(self.out, resume=False)
         try:
             (self.out / "last").mkdir(parents=True, exist_ok=True)
+            self._take()
             self._write_state({"phase": None, "step": 0, "epoch": 0, "checkpoint": None, "is_finished": False})
+            self._write_settings()
         except OSError as error:
             raise ConfigError(f"cannot write to {self.out}: {error.strerror or error}", key="out") from error
 
     def resume(self) -> None:
         """Takes up the run in the folder, after checking that it is the same run."""
-        state = read_state(self.out)
-        changes = [
-            f"{key.removeprefix('settings.')}: {_show(state['header'], key)} in the run, {_show(self.header, key)} now"
-            for key in _different(state["header"], self.header)
-        ]
-        if changes:
-            raise ConfigError(
-                f"{self.out} was trained with other settings; resume with the same ones, or train anew in another "
-                "folder:\n" + "\n".join(changes),
-                key="resume",
+        self.state, self.is_resumed = read_state(self.out), True
+        self._take()
+        if self.state["checkpoint"] is None:  # nothing is trained yet that other settings could not belong to
+            self._write_state(self.state)
+            self._write_settings()
+            return
+        self.changes = changes_allowed(self.out, self.state["header"], self.header)
+        if not (self.out / self.state["checkpoint"]).is_file():
+            raise ModelFormatError(
+                f"{self.out / STATE} names the checkpoint {self.state['checkpoint']}, which is missing"
             )
-        if state["checkpoint"] is not None and not (self.out / state["checkpoint"]).is_file():
-            raise ModelFormatError(f"{self.out / STATE} names the checkpoint {state['checkpoint']}, which is missing")
-        self.state, self.is_resumed = state, True
+        if self.changes:
+            self._write_settings()
+
+    def close(self) -> None:
+        """Lets another process have the folder."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _take(self) -> None:
+        """Keeps other processes out until this one closes the folder, or ends in whatever way."""
+        if os.name != "posix":
+            return
+        import fcntl
+
+        handle = os.open(self.out / "last", os.O_RDONLY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            raise ConfigError(
+                f"another process is training in {self.out}; wait for its end, or choose another folder", key="out"
+            ) from None
+        except OSError:  # a file system without locks
+            os.close(handle)
+            return
+        self._lock = handle
+
+    def _write_settings(self) -> None:
+        if self.settings is not None:
+            replace_file(self.out / SETTINGS, write_yaml(self.settings))
 
     def write(self, save: Any, *, phase: str, epoch: int, step: int) -> None:
         """Writes a checkpoint with ``save(path)``, then makes it the one to resume from."""
@@ -137,7 +181,7 @@ class RunFolder:
         except OSError as error:
             raise NlpkitError(
                 f"cannot write the checkpoint of step {step} to {self.out / 'last'}: {error.strerror or error}; the "
-                "checkpoint before it is whole. Make room, then go on with --resume"
+                f"checkpoint before it is whole. Make room, then go on with {setting('resume', True)}"
             ) from error
 
     def finish(self) -> None:
@@ -155,24 +199,52 @@ class RunFolder:
             if path.name != keep and path.name.endswith((".ckpt", ".ckpt.tmp")):
                 os.unlink(path)
 
-    def _check_empty(self) -> None:
-        if self.out.exists() and not self.out.is_dir():
-            raise ConfigError(f"{self.out} is a file; expected a folder", key="out")
-        found = sorted(p.name for p in self.out.iterdir() if p.name not in MADE_BEFORE) if self.out.exists() else []
-        if found:
-            raise ConfigError(
-                f"{self.out} is not empty (it holds {', '.join(found[:5])}{', ...' if len(found) > 5 else ''}); "
-                "choose another folder, or go on with the run in it with --resume",
-                key="out",
-            )
-
 
 def check_out(out: Path, *, resume: bool) -> None:
     """Refuses a folder in which a run cannot begin, or cannot go on: to be called before work is put in."""
     if resume:
         read_state(out)
-    else:
-        RunFolder(out, {})._check_empty()
+        return
+    if out.exists() and not out.is_dir():
+        raise ConfigError(f"{out} is a file; expected a folder", key="out")
+    found = sorted(path.name for path in out.iterdir()) if out.exists() else []
+    if _is_only_begun(out, found):
+        return
+    if not (out / STATE).is_file():
+        shown = f"{', '.join(found[:5])}{', ...' if len(found) > 5 else ''}"
+        raise ConfigError(f"{out} is not empty: it holds {shown}; choose another folder", key="out")
+    raise ConfigError(f"{out} is not empty: {_describe_run(out)}", key="out")
+
+
+def _is_only_begun(out: Path, found: Sequence[str]) -> bool:
+    """Whether the folder holds nothing, or what is left of a start that made no checkpoint and no model."""
+    if not set(found) <= BEGUN:
+        return False
+    last = out / "last"
+    names = [path.name for path in last.iterdir()] if last.is_dir() else []
+    if not all(name == Path(STATE).name or name.endswith(".tmp") for name in names):
+        return False
+    try:
+        return not (out / STATE).is_file() or read_state(out)["checkpoint"] is None
+    except NlpkitError:
+        return False
+
+
+def _describe_run(out: Path) -> str:
+    """What run is in a folder that another one was to begin in, and what can be done."""
+    other, resume = "choose another folder", setting("resume", True)
+    try:
+        state = read_state(out)
+    except NlpkitError:
+        return f"it holds a run whose {STATE} cannot be read; {other}, or delete it"
+    epochs = counted(state["epoch"], "epoch", "epochs")
+    if state["is_finished"]:
+        further = f"train it further with {resume} and more {setting('trainer.epochs')}"
+        return f"it holds a finished run of {epochs}; {other}, {further}, or delete it"
+    return (
+        f"it holds a run that stopped after {epochs} (step {state['step']}); go on with it with {resume}, {other}, or "
+        "delete it"
+    )
 
 
 def read_state(out: Path) -> dict[str, Any]:
@@ -181,7 +253,8 @@ def read_state(out: Path) -> dict[str, Any]:
     try:
         state: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ConfigError(f"there is no run to go on with in {out}; leave out --resume", key="resume") from None
+        leave_out = f"leave out {setting('resume', True)}"
+        raise ConfigError(f"there is no run to go on with in {out}; {leave_out}", key="resume") from None
     except ValueError as error:
         raise ModelFormatError(f"{path} is damaged: {error}") from None
     if not isinstance(state, dict) or state.get("format") != FORMAT:
@@ -191,6 +264,34 @@ def read_state(out: Path) -> dict[str, Any]:
     if missing := [key for key in needed if key not in state]:
         raise ModelFormatError(f"{path} is damaged: it says nothing of {', '.join(missing)}; copy the run folder again")
     return state
+
+
+def changes_allowed(out: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """The settings that are others than the run was begun with, in words.
+
+    Raises:
+        ConfigError: One of them makes the result, so that this would be another run.
+    """
+    free = {f"settings.trainer.{name}" for name in FREE_SETTINGS}
+    changed = _different(before, now)
+    shown = {
+        key: f"{key.removeprefix('settings.')}: {_show(before, key)} in the run, {_show(now, key)} now"
+        for key in changed
+    }
+    if others := [shown[key] for key in changed if key not in free]:
+        raise ConfigError(
+            f"{out} was trained with other settings; resume with the same ones, or train anew in another folder:\n"
+            + "\n".join(others),
+            key="resume",
+        )
+    epochs = [header["settings"]["trainer"]["epochs"] for header in (before, now)] if EPOCHS in changed else [0, 0]
+    if epochs[1] < epochs[0]:
+        raise ConfigError(
+            f"{epochs[0]} in the run, {epochs[1]} now: a run can be taken further, not cut short; its best epoch so "
+            "far is a whole model, in best/",
+            key="trainer.epochs",
+        )
+    return [shown[key] for key in changed]
 
 
 def _different(a: Any, b: Any, prefix: str = "") -> list[str]:

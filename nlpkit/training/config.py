@@ -9,6 +9,9 @@ from typing import Literal
 from nlpkit.configs import Config
 from nlpkit.errors import ConfigError
 
+FREE_SETTINGS = ("epochs", "patience", "device", "checkpoint_steps", "activation_checkpointing")
+"""Settings that may be others when a run is taken up again (epochs: more): they do not make its steps."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig(Config):

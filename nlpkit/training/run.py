@@ -1,4 +1,4 @@
-"""What a run folder holds beside checkpoints: the settings before training, the report after it."""
+"""What a run folder holds beside checkpoints: the settings, and the report after training."""
 
 from __future__ import annotations
 
@@ -6,24 +6,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nlpkit.configs import write_yaml
 from nlpkit.training.checkpoint import replace_file
 
 
-def write_settings(
+def run_settings(
     out: Path, settings: Mapping[str, Any], model: str, train: object, dev: object, **others: object
-) -> None:
-    """Write ``OUT/config.yaml``, the form of ``nlpkit fit --print-config``, into a new or empty run folder.
-
-    A folder that holds something is left as it is: the trainer refuses it, or goes on with its run.
-    """
-    if out.exists() and (not out.is_dir() or any(path.name != "config.yaml" for path in out.iterdir())):
-        return
+) -> dict[str, Any]:
+    """What ``OUT/config.yaml`` holds, the form of ``nlpkit fit --print-config``: settings, and the run's files."""
     run: dict[str, Any] = {"model": model, "train": _names(train), "dev": _names(dev), "out": str(out)}
     run |= {key: str(value) if isinstance(value, Path) else value for key, value in others.items()}
     plain = {key: value for key, value in run.items() if isinstance(value, (str, int, list)) and value != []}
-    out.mkdir(parents=True, exist_ok=True)
-    replace_file(out / "config.yaml", write_yaml({**settings, "run": plain}))
+    return {**settings, "run": plain}
 
 
 def finish_run(out: Path) -> None:

@@ -69,6 +69,13 @@ class TrainTask(pl.LightningModule):
 
     # What the trainer calls.
 
+    def check(self, config: TrainConfig) -> None:
+        """Called before the run folder is touched: refuses what would fail before the first step."""
+        if config.activation_checkpointing:
+            self.use_activation_checkpointing()
+        if not any(group["params"] for group in self.parameter_groups(config)):
+            raise NlpkitError("no parameter of the model needs a gradient: there is nothing to train")
+
     def prepare(self, config: TrainConfig, n_steps: int) -> None:
         """Called by the trainer before training, with the optimiser steps of the whole phase."""
         self._train_config = config
@@ -77,10 +84,7 @@ class TrainTask(pl.LightningModule):
     def configure_optimizers(self) -> Any:
         """AdamW with warm-up and decay, advanced once per optimiser step."""
         config = self._config()
-        groups = self.parameter_groups(config)
-        if not any(group["params"] for group in groups):
-            raise NlpkitError("no parameter of the model needs a gradient: there is nothing to train")
-        optimizer, schedule = build_optimizer(groups, config, self._n_steps)
+        optimizer, schedule = build_optimizer(self.parameter_groups(config), config, self._n_steps)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
     def transfer_batch_to_device(self, batch: PlannedBatch, device: torch.device, dataloader_idx: int) -> PlannedBatch:

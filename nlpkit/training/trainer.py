@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -15,7 +16,7 @@ from nlpkit.errors import DataError, NlpkitError
 from nlpkit.seed import derive_seed, preserved_rng, seed_everything
 from nlpkit.training._lightning import build_trainer, choose_device, quiet_lightning
 from nlpkit.training.callbacks import OnBatch, Run, RunCallback, show_ids
-from nlpkit.training.checkpoint import RunFolder
+from nlpkit.training.checkpoint import RunFolder, check_out
 from nlpkit.training.config import TrainConfig
 from nlpkit.training.estimate import describe_work
 from nlpkit.training.loader import PhaseLoaders
@@ -23,6 +24,7 @@ from nlpkit.training.phase import Phase, PhaseData
 from nlpkit.training.progress import Reporter, show_seconds
 from nlpkit.training.signals import Interrupted, StopSignals
 from nlpkit.training.state import RunState, TrainSummary, show_score
+from nlpkit.wording import counted, setting
 
 
 def train(
@@ -35,6 +37,7 @@ def train(
     save_best: Callable[[Path], None] | None = None,
     load_best: Callable[[Path], None] | None = None,
     settings: Mapping[str, Any] | None = None,
+    settings_file: Mapping[str, Any] | None = None,
     on_batch: OnBatch | None = None,
     notes: Sequence[str] = (),
 ) -> TrainSummary:
@@ -48,47 +51,63 @@ def train(
         phases: What to train; usually one phase.
         config: How.
         seed: Rules the order of the data and all chance inside the model.
-        out: The run folder, new or empty; None writes nothing.
-        resume: Go on with the run in ``out``.
+        out: The run folder: new, empty, or with a start that made no checkpoint; None writes nothing.
+        resume: Go on with the run in ``out``, also with more epochs: the learning rate then falls to the new last step.
         save_best: Writes the model as it is now into a folder, whole or not at all; called with ``out/best``.
         load_best: Reads such a folder back into the task, at the end; without it the best weights are kept in memory.
-        settings: All settings of the run as plain values, compared when the run is resumed.
+        settings: All settings of the run as plain values, compared when the run is resumed; those of ``config`` under
+            ``trainer``.
+        settings_file: What ``out/config.yaml`` is to hold.
         on_batch: Called before each training batch with the epoch from 1, the optimiser steps done, and the record ids.
         notes: Said and logged before training, such as warnings about the data.
     """
     if not phases:
         raise ValueError("expected at least one phase")
+    check_start(config, None if out is None else Path(out), resume=resume)
     for phase in phases:
         if not len(phase.train):
             raise DataError("there are no training records")
         if phase.dev is not None and not len(phase.dev):
             raise DataError("there are no dev records; leave dev out to train without")
+        phase.task.check(config)
     header = {
         "settings": dict(settings or {}),
         "seed": seed,
         "data": {phase.name: {"train": phase.train.fingerprint(), "dev": _fingerprint(phase.dev)} for phase in phases},
     }
-    folder = RunFolder(Path(out), header) if out is not None else None
-    if folder is not None:
-        folder.resume() if resume else folder.begin()
-    reporter = Reporter(folder.out / "log.txt" if folder else None)
-    try:
+    with ExitStack() as stack:
+        # all that can be refused is refused above, before the folder is touched
+        folder = RunFolder(Path(out), header, settings_file) if out is not None else None
+        if folder is not None:
+            stack.callback(folder.close)
+            folder.resume() if resume else folder.begin()
+        reporter = Reporter(folder.out / "log.txt" if folder else None)
+        stack.callback(reporter.close)
         for note in notes:
             reporter.message(note)
-        with preserved_rng(), StopSignals() as signals:
-            job = _Job(
-                config=config,
-                seed=seed,
-                folder=folder,
-                reporter=reporter,
-                signals=signals,
-                save_best=save_best,
-                load_best=load_best,
-                on_batch=on_batch,
-            )
-            return job.run(phases)
-    finally:
-        reporter.close()
+        stack.enter_context(preserved_rng())
+        job = _Job(
+            config=config,
+            seed=seed,
+            folder=folder,
+            reporter=reporter,
+            signals=stack.enter_context(StopSignals()),
+            save_best=save_best,
+            load_best=load_best,
+            on_batch=on_batch,
+        )
+        return job.run(phases)
+
+
+def check_start(config: TrainConfig, out: Path | None, *, resume: bool) -> None:
+    """Refuses what the trainer cannot do here: to be called before work is put in.
+
+    Raises:
+        ConfigError: There is no such device, a run cannot begin in ``out``, or there is none to go on with.
+    """
+    choose_device(config)
+    if out is not None:
+        check_out(out, resume=resume)
 
 
 @dataclass(kw_only=True)
@@ -136,12 +155,17 @@ class _Job:
         """The checkpoint to go on from, and its step; said aloud."""
         if self.folder is None or not self.folder.is_resumed:
             return None, None
-        state = self.folder.state
+        state, changes = self.folder.state, self.folder.changes
         if state["checkpoint"] is None:
             self.reporter.message("resumed before the first checkpoint: starting at step 0")
             return None, 0
-        where = "the run is finished already" if state["is_finished"] else f"after {state['epoch']} finished epochs"
-        self.reporter.message(f"resumed at step {state['step']}, {where}")
+        is_finished = state["is_finished"] and not changes
+        where = (
+            "the run is finished already"
+            if is_finished
+            else f"after {counted(state['epoch'], 'finished epoch', 'finished epochs')}"
+        )
+        self.reporter.message("\n".join([f"resumed at step {state['step']}, {where}", *changes]))
         before, now = state["n_threads"], torch.get_num_threads()
         if before != now:
             self.reporter.message(
@@ -153,8 +177,6 @@ class _Job:
     def _prepare(self, phase: Phase, *, is_only_phase: bool, state: RunState) -> Run:
         plans = [self._plan(phase, epoch) for epoch in range(self.config.epochs)]
         phase.task.prepare(self.config, sum(plan.n_steps(self.config.accumulate) for plan in plans))
-        if self.config.activation_checkpointing:
-            phase.task.use_activation_checkpointing()
         return Run(
             phase=phase,
             is_only_phase=is_only_phase,
@@ -208,19 +230,21 @@ class _Job:
                 raise
             except OSError as error:
                 if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                    raise NlpkitError(
-                        f"the disk is full, at {run.place}; make room, then go on with --resume"
-                    ) from error
+                    then = f"make room, then go on with {setting('resume', True)}"
+                    raise NlpkitError(f"the disk is full, at {run.place}; {then}") from error
                 raise
         n_steps = trainer.global_step
         phase.task.trainer = None  # lets go of the optimiser's memory
         return n_steps
 
     def _describe_interruption(self, run: Run) -> str:
+        where = f"interrupted at {run.place}"
         if self.folder is None:
-            return f"interrupted at {run.place}"
-        step = self.folder.state["step"]
-        return f"interrupted at {run.place}; the checkpoint of step {step} is whole: go on with --resume"
+            return where
+        if self.folder.state["checkpoint"] is None:
+            return f"{where}, before the first checkpoint: the same command begins anew"
+        step, resume = self.folder.state["step"], setting("resume", True)
+        return f"{where}; the checkpoint of step {step} is whole: go on with {resume}"
 
     def _take_best(self, run: Run) -> Literal["best", "last"]:
         """Puts the best weights into the task, if they can be had."""
@@ -257,7 +281,7 @@ def _describe_memory(run: Run, error: BaseException) -> str:
 def _describe_end(summary: TrainSummary, phase: Phase, config: TrainConfig) -> str:
     took = f"{summary.epochs} epochs, {summary.steps:,} steps, {show_seconds(summary.seconds)}"
     if summary.stopped == "patience":
-        took += f"; stopped after {config.patience} epochs without a better dev {phase.task.select}"
+        took += f"; stopped after {config.patience} epochs without a better dev {phase.task.select} (trainer.patience)"
     if phase.dev is None:
         return f"trained: {took}. There are no dev records, so the last epoch counts as the best"
     score = show_score(phase.task.select, phase.task.score_parts, summary.dev)

@@ -14,8 +14,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from nlpkit.errors import ConfigError, ModelFormatError
+from nlpkit.errors import ConfigError, DataError, ModelFormatError, NlpkitError
 from nlpkit.training.checkpoint import FileCheckpointIO, check_out
+from nlpkit.training.phase import Phase
+from nlpkit.training.trainer import train
+from nlpkit.wording import at_command_line
 
 N_BATCHES = 14  # of an epoch of the tiny run: 7 steps, checkpoints after steps 2, 4, 6 and at its end
 TIMES = {"seconds", "records_per_second"}
@@ -248,11 +251,185 @@ def test_other_settings_are_named(tiny, tmp_path):
     with pytest.raises(ConfigError) as caught:
         tiny.train(out, settings=changed, resume=True, seed=4)
     message = str(caught.value)
-    assert "trainer.epochs: 3 in the run, 5 now" in message
     assert 'model.types: ["A", "B"] in the run, ["A"] now' in message
     assert "new: null in the run, 1 now" in message
     assert "seed: 1 in the run, 4 now" in message
     assert "clip" not in message
+    assert "epochs" not in message, "more epochs are no hindrance"
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_a_run_is_taken_further(tiny, full_run, tmp_path, is_killed, capfd):
+    """Epochs 1 to 3 stay, the last weights go on, and the learning rate falls to 0 at the new last step."""
+    out = tmp_path / "run"
+    if is_killed:
+        assert tiny.in_child(lambda: tiny.train(out, on_batch=kill(at=2 * N_BATCHES + 5))) == -signal.SIGKILL
+    else:
+        tiny.train(out)
+    weights = tiny.checkpoint(out)["state_dict"]
+    begun_with = []
+
+    def on_batch(epoch, step, ids):
+        begun_with.append(full_run.same({k: v.clone() for k, v in tiny.task.state_dict().items()}, weights))
+
+    whole = tiny.train(tmp_path / "whole", epochs=5)
+    steps = [(epoch, ids) for epoch, _, ids in tiny.trace]
+    capfd.readouterr()
+    summary = tiny.train(out, epochs=5, resume=True, on_batch=on_batch)
+    assert begun_with[0]
+    assert (summary.epochs, summary.steps, summary.stopped) == (5, 35, "epochs")
+    assert [(epoch, ids) for epoch, _, ids in tiny.trace] == steps[len(steps) - len(tiny.trace) :]
+    assert rows(out)[: 2 if is_killed else 3] == rows(full_run.out)[: 2 if is_killed else 3]
+    rates = [row["lr_head"] for row in summary.history]
+    assert rates[3:] == [row["lr_head"] for row in whole.history][3:]
+    said = capfd.readouterr().err
+    assert "trainer.epochs: 3 in the run, 5 now" in said
+    # at step 21 the run of 3 epochs had come to 0; of 35 steps, 4 warm up
+    before, now = (f"{5 / 18:.0%}", f"{19 / 31:.0%}") if is_killed else ("0%", f"{14 / 31:.0%}")
+    assert f"it goes on at {now} of its peak, from {before}" in said
+    again = tiny.train(out, epochs=5, resume=True)
+    assert (tiny.trace, again.history) == ([], summary.history)
+
+
+def test_fewer_epochs_are_refused(tiny, tmp_path):
+    tiny.train(tmp_path / "run")
+    with pytest.raises(ConfigError, match=r"trainer\.epochs: 3 in the run, 2 now: a run can be taken further, not cut"):
+        tiny.train(tmp_path / "run", epochs=2, resume=True)
+
+
+def test_what_does_not_make_the_result_may_change_and_is_said(tiny, full_run, tmp_path, capfd):
+    out = tmp_path / "run"
+    assert tiny.in_child(lambda: tiny.train(out, on_batch=kill(at=N_BATCHES + 9))) == -signal.SIGKILL
+    capfd.readouterr()
+    tiny.train(out, resume=True, patience=7, checkpoint_steps=5, device="auto", precision="auto")
+    assert full_run.same(tiny.checkpoint(out)["state_dict"], full_run.last)
+    said = capfd.readouterr().err
+    for line in ("patience: 0 in the run, 7 now", "checkpoint_steps: 2 in the run, 5 now", 'device: "cpu" in the run'):
+        assert f"trainer.{line}" in said
+    assert "learning rate" not in said
+    for change in ({"head_lr": 0.5}, {"batch_size": 2}, {"accumulate": 1}):
+        with pytest.raises(ConfigError, match=f"trainer.{next(iter(change))}"):
+            tiny.train(out, resume=True, **change)
+
+
+def test_a_run_that_patience_ended_goes_on_with_more_of_it(tiny, tmp_path):
+    scores = [0.5, 0.4, 0.3, 0.2, 0.9]
+    out = tmp_path / "run"
+    first = tiny.train(out, task=tiny.Task(scores=scores), epochs=5, patience=2)
+    assert (first.epochs, first.best_epoch) == (3, 1)
+    more = tiny.train(out, task=tiny.Task(scores=scores), epochs=5, patience=0, resume=True)
+    assert (more.epochs, more.best_epoch) == (5, 5)
+
+
+# A folder that something is in.
+
+
+class Unfit(Exception):
+    pass
+
+
+def test_a_start_that_is_refused_touches_no_folder(tiny, tmp_path, monkeypatch):
+    out = tmp_path / "run"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ConfigError, match="no GPU"):
+        tiny.train(out, device="gpu")
+    with pytest.raises(ConfigError, match="recompute"):
+        tiny.train(out, activation_checkpointing=True)
+    frozen = tiny.Task()
+    frozen.requires_grad_(False)
+    with pytest.raises(NlpkitError, match="nothing to train"):
+        tiny.train(out, task=frozen)
+    with pytest.raises(DataError):
+        tiny.train(out, n_dev=0)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("resume", [False, True])
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_a_start_without_a_checkpoint_may_be_made_again_with_other_settings(tiny, tmp_path, is_killed, resume):
+    class Failing(tiny.Task):
+        def loss(self, batch):
+            raise Unfit
+
+    out = tmp_path / "run"
+    if is_killed:
+        assert tiny.in_child(lambda: tiny.train(out, on_batch=kill(at=3))) == -signal.SIGKILL
+    else:
+        with pytest.raises(Unfit):
+            tiny.train(out, task=Failing())
+    assert (out / "last" / "state.json").is_file()
+    summary = tiny.train(out, resume=resume, head_lr=0.01, seed=5)
+    assert (summary.epochs, summary.steps) == (3, 21)
+    tiny.train(tmp_path / "new", head_lr=0.01, seed=5)
+    assert rows(out) == rows(tmp_path / "new")
+    tiny.train(out, resume=True, head_lr=0.01, seed=5)
+
+
+def test_a_folder_with_a_run_says_what_it_is_and_what_can_be_done(tiny, tmp_path):
+    out = tmp_path / "run"
+    tiny.train(out)
+    with pytest.raises(ConfigError) as caught:
+        tiny.train(out)
+    assert str(caught.value) == (
+        f"out: {out} is not empty: it holds a finished run of 3 epochs; choose another folder, train it further with "
+        "resume=True and more epochs, or delete it"
+    )
+    dying = tmp_path / "dying"
+    assert tiny.in_child(lambda: tiny.train(dying, on_batch=kill(at=N_BATCHES + 9))) == -signal.SIGKILL
+    before = (dying / "last" / "state.json").read_bytes()
+    with pytest.raises(
+        ConfigError, match=r"stopped after 1 epoch \(step 10\); go on with it with resume=True, choose .*del"
+    ):
+        tiny.train(dying)
+    assert (dying / "last" / "state.json").read_bytes() == before
+    with at_command_line(), pytest.raises(ConfigError, match=r"with --resume and more --trainer\.epochs, or delete it"):
+        tiny.train(out)
+    (out / "last" / "state.json").write_text("{")
+    with pytest.raises(
+        ConfigError, match=r"whose last/state\.json cannot be read; choose another folder, or delete it"
+    ):
+        tiny.train(out)
+
+
+@pytest.mark.parametrize("name", ["mine.txt", "best/nlpkit.json", "last/mine.txt", "last/main-000000002.ckpt"])
+def test_what_is_not_of_a_start_is_never_written_over(tiny, tmp_path, name):
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(ConfigError, match=r"is not empty: it holds .*; choose another folder$"):
+        tiny.train(tmp_path)
+    assert (tmp_path / name).read_text() == "mine"
+    assert not (tmp_path / "last" / "state.json").exists()
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_two_processes_do_not_train_in_one_folder(tiny, tmp_path, resume):
+    out = tmp_path / "run"
+    refused = []
+
+    def on_batch(epoch, step, ids):
+        if not refused:
+            with pytest.raises(ConfigError, match="another process is training"):
+                Tiny().train(out, resume=resume)
+            refused.append(step)
+
+    Tiny = type(tiny)
+    tiny.train(out, on_batch=on_batch)
+    assert refused == [0]
+    tiny.train(out, resume=True)
+
+
+def test_the_settings_file_is_that_of_the_run_as_it_goes_on(tiny, tmp_path):
+    out = tmp_path / "run"
+
+    def settings(**changes):
+        config = tiny.config(**changes)
+        phase = Phase(name="main", task=tiny.Task(), train=tiny.data(45, 0))
+        train([phase], config, seed=1, out=out, resume=(out / "last").exists(), settings={"trainer": vars(config)},
+              settings_file={"epochs": config.epochs})  # fmt: skip
+        return (out / "config.yaml").read_text()
+
+    assert settings(epochs=1) == "epochs: 1\n"
+    assert settings(epochs=2) == "epochs: 2\n"
 
 
 def test_other_records_are_refused(tiny, tmp_path):
