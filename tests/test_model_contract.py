@@ -247,7 +247,9 @@ def test_results_are_data_again(trained, tmp_path):
     file = tmp_path / "out.jsonl"
     file.write_text(lines.getvalue(), encoding="utf-8", newline="")
     read: Any = trained.spec.resolve("reader")
-    assert [r.to_dict() for r in read([file])] == [r.to_dict() for r in trained.alone]
+    places = [{"file": str(file), "line": number} for number in range(1, len(trained.alone) + 1)]
+    expected = [{**r.to_dict(), "source": place} for r, place in zip(trained.alone, places, strict=True)]
+    assert [r.to_dict() for r in read([file])] == expected
     assert not trained.spec.resolve("checker")([file]).errors  # type: ignore[operator]
     model = trained.new(trainer=_short(trained.config.trainer))
     model.fit(file)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -62,7 +63,9 @@ def as_record(item: Any) -> IERecord:
             Problem(
                 message="expected a text, a list of words, a data line (dict) or a record, "
                 f"found {type(item).__name__}",
-                remedy="see the section on data in the README",
+                remedy="nlpkit.ie.reader.read_records(path) reads the records of a file"
+                if isinstance(item, Path)
+                else "see the section on data in the README",
             )
         ]
     )

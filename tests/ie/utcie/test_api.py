@@ -18,7 +18,8 @@ from nlpkit.data.stream import FLUSH
 from nlpkit.errors import ConfigError, DataError, ModelFormatError, NlpkitError, NotFittedError
 from nlpkit.ie import UTCIE, IERecord, IEResult, IESchema, UTCIEConfig
 from nlpkit.ie.metrics import score_records
-from nlpkit.ie.reader import parse_record
+from nlpkit.ie.reader import parse_record, read_records
+from nlpkit.ie.types import Source
 from nlpkit.model import LOOKAHEAD
 
 SHORT = {"epochs": 2}
@@ -118,6 +119,27 @@ def test_what_is_no_label_travels_through(fitted):
     line = {"id": "a1", "doc_id": "d", "sent_index": 4, "text": "Bo left.", "note": {"k": [1]}}
     out = fitted.predict(line).to_dict()
     assert {key: out[key] for key in line} == line
+
+
+def test_a_result_says_where_its_record_was_read(fitted, tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('\n{"id": 7, "text": "Bo left."}\n{"id": [8], "text": "Al left."}\n', encoding="utf-8")
+    results = list(fitted.predict(read_records(path)))
+    assert [(r.id, r.source) for r in results] == [
+        (7, Source(file=str(path), line=2)),
+        ([8], Source(file=str(path), line=3)),
+    ]
+    assert plain(results[0])["source"] == {"file": str(path), "line": 2}
+    again = fitted.predict(plain(results[0]))  # a line from Python keeps the place that it names
+    assert again.source == results[0].source
+    for text in ("Bo left.", {"text": "Bo left."}, IERecord(text="Bo left.")):
+        assert fitted.predict(text).source is None
+        assert "source" not in plain(fitted.predict(text))
+
+
+def test_a_path_is_no_text(fitted, tmp_path):
+    with pytest.raises(DataError, match=r"read_records\(.*\) reads the records of a file"):
+        fitted.predict(tmp_path / "a.jsonl")
 
 
 def test_results_go_to_json_and_back(fitted, few_records):
