@@ -70,7 +70,7 @@ class Problem:
             name = shown_id(self.record_id)
             parts.append(f"record {name!r}" if isinstance(self.record_id, str) else f"record {name}")
         if self.field:
-            parts.append(self.field)
+            parts.append(self.field if self.field.isprintable() else repr(self.field))  # it may be a key of the user
         text = ": ".join([*parts, self.message])
         return f"{text}; {self.remedy}" if self.remedy else text
 

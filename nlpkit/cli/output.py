@@ -18,7 +18,7 @@ from nlpkit.errors import ConfigError
 T = TypeVar("T")
 _File = tuple[int, int]
 
-STDOUT = ("-", "/dev/stdout", "/dev/fd/1")
+STDOUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 """Names of standard output, which may be a file that the shell opened."""
 
 _FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)

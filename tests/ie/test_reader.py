@@ -180,6 +180,11 @@ def test_a_record_that_is_no_object_is_a_fault():
     assert "expected an object, found a list" in problem.message
 
 
+def test_a_key_of_several_lines_is_one_line_of_a_message():
+    _, [problem] = parse_record({"text": "a", "two\nlines": float("nan")})
+    assert str(problem).isprintable()
+
+
 def test_deep_unknown_values_are_refused_and_shallow_ones_travel():
     def nest(depth):
         value = 0
