@@ -128,11 +128,13 @@ def align_record(record: IERecord, misaligned: Misaligned) -> tuple[IERecord, tu
         start, end = view.unit_span(item.start, item.end)  # type: ignore[attr-defined]
         return replace(item, start=start, end=end, text=None)  # type: ignore[type-var]
 
-    entities = view.entities and tuple(back(Entity(start=s, end=e, type=t)) for s, e, t in view.entities)
-    relations = view.relations and tuple(Relation(head=h, tail=t, type=name) for h, t, name in view.relations)
-    events = view.events and tuple(
-        Event(trigger=back(event.trigger), arguments=tuple(map(back, event.arguments))) for event in view.events
-    )
+    entities = relations = events = None
+    if view.entities is not None:
+        entities = tuple(back(Entity(start=start, end=end, type=name)) for start, end, name in view.entities)
+    if view.relations is not None:
+        relations = tuple(Relation(head=head, tail=tail, type=name) for head, tail, name in view.relations)
+    if view.events is not None:
+        events = tuple(Event(trigger=back(e.trigger), arguments=tuple(map(back, e.arguments))) for e in view.events)
     return replace(record, entities=entities, relations=relations, events=events), view.skipped
 
 

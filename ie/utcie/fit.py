@@ -120,7 +120,8 @@ def _make_phase(model: UTCIE, data: TrainingData) -> Phase:
         raise DataError("all training texts are empty; there is nothing to learn from")
     model.config = replace(config, model=_resolve_policies(config.model, examples))
     train = _train_data(examples, encoder, config)
-    longest = max(max(train.of_epoch(epoch).lengths) for epoch in range(config.trainer.epochs))
+    # of the first epoch: how many follow may change when the run is taken up again, the windows of dev may not
+    longest = max(train.of_epoch(0).lengths)
     model.seen = Seen.of([(example.view, example.windows) for example in examples], longest)
     model.notes, model.training_data = data.notes + _training_notes(examples), data.sources
     dev, gold = prepare(data.dev, encoder, config.model, seen=model.seen), _gold(model, data.dev)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+import torch
 
-from nlpkit.errors import DataError
+from nlpkit.errors import ConfigError, DataError, NlpkitError
 from nlpkit.ie import UTCIE, UTCIEConfig
 from nlpkit.ie.metrics import IEReport
 
+ONE = [{"text": "A", "entities": [{"start": 0, "end": 1, "type": "P"}]}]
 NAMES = ("Kolbach", "Sundervale", "Norlake", "Kestrel", "Dorwick", "Lanterby")
 
 
@@ -123,3 +125,49 @@ def test_dev_with_nothing_to_find_lets_the_last_epoch_count_and_says_so_before_t
     assert (summary.best_epoch, summary.best_score, summary.dev) == (3, None, {})
     said = capfd.readouterr().err
     assert said.index("warning: the dev records have no entities") < said.index("epoch 1/3")
+
+
+# The run folder.
+
+
+def test_what_can_be_refused_is_refused_before_the_folder_and_the_data_are_touched(make_config, tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    out = tmp_path / "run"
+    with pytest.raises(ConfigError, match=r"trainer\.device: no GPU"):
+        UTCIE(make_config(trainer={"device": "gpu"})).fit(tmp_path / "missing.jsonl", out=out)
+    with pytest.raises(ConfigError, match=r"encoder\.name"):
+        UTCIE(make_config(encoder={"name": str(tmp_path / "no-encoder")})).fit(ONE, out=out)
+    with pytest.raises(DataError):
+        UTCIE(make_config()).fit([{"text": "Bo", "entities": []}], [{"text": 3}], out=out)
+    assert not out.exists()
+
+
+def test_a_start_that_came_to_nothing_is_made_again(make_config, few_records, tmp_path, monkeypatch):
+    from nlpkit.ie.utcie.task import UTCIETask
+
+    def fail(self, batch):
+        raise MemoryError
+
+    out = tmp_path / "run"
+    monkeypatch.setattr(UTCIETask, "loss", fail)
+    with pytest.raises(NlpkitError, match=r"memory ran out at epoch 1, step 1"):
+        UTCIE(make_config(trainer={"epochs": 1})).fit(few_records[:2], out=out)
+    monkeypatch.undo()
+    UTCIE(make_config(trainer={"epochs": 1, "budget": 30_000})).fit(few_records[:2], out=out)
+    assert "budget: 30000" in (out / "config.yaml").read_text()
+    assert UTCIE.load(out).is_fitted
+
+
+def test_a_finished_run_is_taken_further(make_config, few_records, tmp_path):
+    out = tmp_path / "run"
+    first = UTCIE(make_config(trainer={"epochs": 2})).fit(few_records, few_records, out=out)
+    assert "epochs: 2\n" in (out / "config.yaml").read_text()
+    with pytest.raises(ConfigError, match="train it further with resume=True and more epochs, or delete it"):
+        UTCIE(make_config(trainer={"epochs": 4})).fit(few_records, few_records, out=out)
+    model = UTCIE(make_config(trainer={"epochs": 4}))
+    summary = model.fit(few_records, few_records, out=out, resume=True)
+    assert (summary.epochs, summary.resumed_at) == (4, first.steps)
+    assert summary.history[:2] == first.history
+    assert "epochs: 4\n" in (out / "config.yaml").read_text()
+    assert model.evaluate(few_records).scores()["entity"] == summary.dev["entity"]
+    assert UTCIE.load(out).dev_scores == model.dev_scores
