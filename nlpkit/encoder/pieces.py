@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
+
+import regex
 
 from nlpkit.encoder.folder import read_settings
 from nlpkit.errors import ConfigError
+from nlpkit.text.words import is_visible
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -25,7 +30,8 @@ class WordTokenizer:
     """A fast tokenizer that is given words and gives at least one piece for each.
 
     Every word is cut on its own, so its pieces do not depend on its neighbours. Words get a blank in front where the
-    vocabulary tells the start of a word by it. Special tokens written in a text are plain text.
+    vocabulary tells the start of a word by it. Special tokens written in a text are plain text. A word that the
+    tokenizer does not know as it stands, or that is too long for it, is tried again in compatibility form and in parts.
 
     Args:
         tokenizer: Any tokenizer of the tokenizers library; it is copied.
@@ -46,6 +52,7 @@ class WordTokenizer:
         self.pad_id = pad_id
         self.prefix_ids, self.suffix_ids = self._special_ids()
         self.unk_id = self._unknown_id(settings["model"])
+        self._most_chars: int | None = settings["model"].get("max_input_chars_per_word")
         self._reserved = {t["id"] for t in settings["added_tokens"] if t["special"]} - {self.unk_id}
         self._tokenizer.encode_special_tokens = True
 
@@ -93,7 +100,8 @@ class WordTokenizer:
     def pieces(self, sentences: Iterable[Sequence[str]]) -> list[list[list[int]]]:
         """Piece ids of each word of each sentence, without special pieces.
 
-        A word for which the tokenizer has nothing (blank, zero-width, control characters) gets the unknown piece.
+        A word for which the tokenizer has nothing (blank, zero-width, control characters) gets the unknown piece, and
+        so does what stays unknown of a word after all tries, see :meth:`unknown`.
         """
         sentences = [list(words) for words in sentences]
         known = self._cache
@@ -105,21 +113,85 @@ class WordTokenizer:
         known.update(item for item in fresh.items() if len(item[0]) <= _CACHED_CHARS)
         return result
 
+    def unknown(self, words: Sequence[str], pieces: Sequence[Sequence[int]]) -> list[int]:
+        """Places of the words that the tokenizer does not know, wholly or in part; ``pieces`` are theirs.
+
+        A word without a visible character is not one of them: there is nothing in it to know.
+        """
+        unk = self.unk_id
+        return [k for k, ids in enumerate(pieces) if unk in ids and is_visible(words[k])]
+
     def _encode(self, words: list[str]) -> dict[str, tuple[int, ...]]:
+        found = dict(zip(words, map(tuple, self._encode_as_is(words)), strict=True))
+        for word, ids in found.items():
+            if not ids or self.unk_id in ids:
+                found[word] = self._rescue(word) if is_visible(word) else (self.unk_id,)
+        return found
+
+    def _encode_as_is(self, words: Sequence[str]) -> list[list[int]]:
         if not words:
-            return {}
-        # A lone surrogate cannot be handed to the tokenizer; U+FFFD stands for what cannot be read.
-        clean = [
-            self._lead + w.encode("utf-8", "replace").decode("utf-8") if _has_surrogate(w) else self._lead + w
-            for w in words
-        ]
+            return []
+        clean = [self._lead + _readable(word) for word in words]
         encoding = self._tokenizer.encode(clean, is_pretokenized=True, add_special_tokens=False)
         found: list[list[int]] = [[] for _ in words]
         for piece, index in zip(encoding.ids, encoding.word_ids, strict=True):
             if index is not None:
                 # Some models find their special tokens even in plain text.
                 found[index].append(self.unk_id if piece in self._reserved else piece)
-        return {word: tuple(ids) or (self.unk_id,) for word, ids in zip(words, found, strict=True)}
+        return found
+
+    def _rescue(self, word: str) -> tuple[int, ...]:
+        """The best pieces for a word that the tokenizer does not know: those that leave the least of it unknown."""
+        best, least = (self.unk_id,), 1.0
+        # The compatibility form makes plain letters of ligatures, mathematical letters and the like.
+        forms = dict.fromkeys((word, normalize("NFKC", word)))
+        for encode in (self._encode_whole, self._encode_parts):
+            for form in forms:
+                ids, n_unknown = encode(form)
+                if n_unknown / len(form) < least:
+                    best, least = tuple(ids), n_unknown / len(form)
+            if not least:
+                break
+        return best
+
+    def _encode_whole(self, word: str) -> tuple[list[int], int]:
+        """Pieces of a word, and for how many of its characters the unknown piece stands."""
+        encoding = self._tokenizer.encode(
+            [self._lead + _readable(word)], is_pretokenized=True, add_special_tokens=False
+        )
+        ids = [self.unk_id if piece in self._reserved else piece for piece in encoding.ids]
+        spans = [span for piece, span in zip(ids, encoding.offsets, strict=True) if piece == self.unk_id]
+        return ids, sum(end - start for start, end in spans) if ids else len(word)
+
+    def _encode_parts(self, word: str) -> tuple[list[int], int]:
+        """The same of a word that is cut around its unknown graphemes, and wherever it is too long."""
+        graphemes = regex.findall(r"\X", word)
+        distinct = list(dict.fromkeys(graphemes))
+        alone = zip(distinct, self._encode_as_is(distinct), strict=True)
+        unknown = {g for g, ids in alone if is_visible(g) and (not ids or self.unk_id in ids)}
+        found: list[int] = []
+        n_unknown = 0
+        for is_unknown, run in groupby(graphemes, key=unknown.__contains__):
+            if is_unknown:
+                found.append(self.unk_id)
+                n_unknown += sum(map(len, run))
+                continue
+            known = list(run)
+            step = self._most_chars or len(known)
+            for start in range(0, len(known), step):
+                found += self._encode_run(known[start : start + step])
+        return found, n_unknown
+
+    def _encode_run(self, graphemes: list[str]) -> list[int]:
+        """Pieces of graphemes that are known one by one, in halves where they are not known together.
+
+        This also parts what is too long only in the tokenizer's own form, where an accent is a character.
+        """
+        (ids,) = self._encode_as_is(["".join(graphemes)])
+        if self.unk_id not in ids or len(graphemes) == 1:
+            return ids
+        half = len(graphemes) // 2
+        return self._encode_run(graphemes[:half]) + self._encode_run(graphemes[half:])
 
     def _special_ids(self) -> tuple[list[int], list[int]]:
         encoding = self._tokenizer.encode(["a"], is_pretokenized=True)
@@ -146,5 +218,7 @@ def _needs_blank(pre_tokenizer: dict[str, Any] | None) -> bool:
     return pre_tokenizer["type"] == "ByteLevel" and not pre_tokenizer["add_prefix_space"]
 
 
-def _has_surrogate(word: str) -> bool:
-    return not word.isascii() and any("\ud800" <= char <= "\udfff" for char in word)
+def _readable(word: str) -> str:
+    """A lone surrogate cannot be handed to the tokenizer; a question mark stands for what cannot be read."""
+    is_readable = word.isascii() or not any("\ud800" <= char <= "\udfff" for char in word)
+    return word if is_readable else word.encode("utf-8", "replace").decode("utf-8")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from nlpkit.encoder import pieces as pieces_module
 from nlpkit.encoder.pieces import WordTokenizer
@@ -119,6 +119,85 @@ def test_the_memory_of_words_is_bounded_and_cannot_be_changed_from_outside(
     for i in range(50):
         assert tokenizer.pieces([[f"w{i}", "bank", f"v{i}"]])[0][1] == first[0][0][:1]
         assert len(tokenizer._cache) <= 12
+
+
+ENGLISH = [*"abcdefghijklmnopqrstuvwxyz", *(f"##{c}" for c in "abcdefghijklmnopqrstuvwxyz"), "office", "ﬁ"]
+OTHERS = ["北", "京", "ท", "##ย", "ย", "ᄀ", "##ᅡ", "##ᄀ", "-", "?"]
+
+
+@pytest.fixture(scope="module")
+def word_pieces() -> WordTokenizer:
+    """A WordPiece vocabulary of letters, with few of other scripts, and words of 100 characters as MiniLM has them."""
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *ENGLISH, *OTHERS]
+    model = models.WordPiece({n: k for k, n in enumerate(names)}, unk_token="[UNK]", max_input_chars_per_word=100)
+    core = Tokenizer(model)
+    core.normalizer = normalizers.BertNormalizer(lowercase=True)
+    core.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    core.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    core.add_special_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]"])
+    return WordTokenizer(core)
+
+
+def names(tokenizer: WordTokenizer, word: str) -> list[str | None]:
+    return [tokenizer._tokenizer.id_to_token(piece) for piece in tokenizer.pieces([[word]])[0][0]]
+
+
+@pytest.mark.parametrize("n", [100, 101, 103, 300, 5000])
+def test_a_long_word_is_cut_below_the_limit_of_the_tokenizer(word_pieces: WordTokenizer, n: int) -> None:
+    word = ("qu\u0301" * n)[: n + n // 2]  # a cut between letter and accent would make pieces of its own
+    found = names(word_pieces, word)
+    assert [name.removeprefix("##") for name in found if name] == [*("qu" * n)[:n]]
+    assert [k for k, name in enumerate(found) if name and not name.startswith("##")] == list(range(0, n, 100))
+
+
+def test_a_word_that_is_long_in_the_form_of_the_tokenizer_only(word_pieces: WordTokenizer) -> None:
+    found = names(word_pieces, "가" * 60)  # 120 characters after decomposition
+    assert [name.removeprefix("##") for name in found if name] == ["ᄀ", "ᅡ"] * 60
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("oﬃce", ["office"]),
+        ("𝒜𝓃𝓃", ["a", "##n", "##n"]),
+        ("Ｔｏ", ["t", "##o"]),
+        ("ﬁ", ["ﬁ"]),  # what the tokenizer knows stays as it is
+        ("bﬁ", ["b", "##f", "##i"]),
+        ("ab\u2060c", ["a", "##b", "##c"]),
+        ("北京饭店京", ["北", "京", "[UNK]", "[UNK]", "京"]),
+        ("ภาทยษท", ["[UNK]", "ท", "##ย", "[UNK]", "ท"]),
+        ("ททย", ["ท", "ท", "##ย"]),  # known one by one, not together
+        ("ab🚀\u200dcd", ["a", "##b", "[UNK]", "c", "##d"]),
+        ("ሰላም", ["[UNK]"]),
+        ("\ud800", ["?"]),
+    ],
+)
+def test_an_unknown_word_is_tried_again(word_pieces: WordTokenizer, word: str, expected: list[str]) -> None:
+    assert names(word_pieces, word) == expected
+    assert names(word_pieces, word) == expected  # from memory
+
+
+def test_what_stays_unknown_is_told(word_pieces: WordTokenizer) -> None:
+    words = ["ab", "oﬃce", "ሰላም", "北饭", "x" * 300, "\u200b", " ", "", "\ue000", "[UNK]", "ab\u200b"]
+    for _ in range(2):
+        (found,) = word_pieces.pieces([words])
+        assert [words[k] for k in word_pieces.unknown(words, found)] == ["ሰላም", "北饭", "\ue000", "[UNK]"]
+
+
+@pytest.mark.parametrize("family", ["roberta", "roberta-prefix"])
+def test_a_vocabulary_of_bytes_knows_every_word(tokenizers: dict[str, WordTokenizer], family: str) -> None:
+    words = [w for w in [*ODD_WORDS, "ሰላም", "𝒜𝓃𝓃", "x" * 1000, "<s>", "</s>"] if w]
+    (found,) = tokenizers[family].pieces([words])
+    assert tokenizers[family].unknown(words, found) == []
+
+
+def test_a_unigram_vocabulary_keeps_its_own_pieces_around_what_it_does_not_know(
+    tokenizers: dict[str, WordTokenizer],
+) -> None:
+    tokenizer = tokenizers["deberta"]
+    raw = tokenizer._tokenizer.encode(["bank饭said"], is_pretokenized=True, add_special_tokens=False)
+    assert tokenizer.pieces([["bank饭said"]]) == [[raw.ids]]
+    assert tokenizer.unknown(["bank饭said"], [raw.ids]) == [0]
 
 
 def test_a_saved_tokenizer_is_equal_and_keeps_no_path(tiny_encoder: Path, tmp_path: Path) -> None:
