@@ -8,8 +8,10 @@ from itertools import combinations
 from typing import TypeVar
 
 from nlpkit.errors import DataError, NotFittedError
+from nlpkit.ie.borders import BorderNeeds
 from nlpkit.ie.types import Argument, Entity, Event, IERecord, Relation, Trigger
 from nlpkit.ie.words import WordView, word_view
+from nlpkit.text.words import DEFAULT_BORDERS
 
 Key = TypeVar("Key", bound=Hashable)
 Label = TypeVar("Label", bound=Hashable)
@@ -41,6 +43,7 @@ class DictionaryBaseline:
         self.relations: dict[tuple[str, str], tuple[str, bool]] = {}
         self.roles: dict[tuple[str, str], str] = {}
         self._groups: dict[str, bool] = {}
+        self._borders: tuple[str, ...] = DEFAULT_BORDERS
 
     def fit(self, records: Iterable[IERecord]) -> DictionaryBaseline:
         """Learn the dictionaries.
@@ -48,7 +51,12 @@ class DictionaryBaseline:
         Raises:
             DataError: There is no record.
         """
-        views = [word_view(record, "widen") for record in records]
+        records = list(records)
+        needs = BorderNeeds()
+        for record in records:
+            needs.add(record)
+        self._borders = needs.borders
+        views = [word_view(record, "widen", self._borders) for record in records]
         if not views:
             raise DataError("the dictionary baseline was given no training record; expected at least one")
         self._groups = {
@@ -76,7 +84,7 @@ class DictionaryBaseline:
         """
         if not self._groups:
             raise NotFittedError("the dictionary baseline has no dictionary yet; call fit first")
-        view = word_view(IERecord(text=record.text, tokens=record.tokens))
+        view = word_view(IERecord(text=record.text, tokens=record.tokens), borders=self._borders)
         found = list(matches(view, self.mentions))
         spans = [view.unit_span(start, end) for start, end, _ in found]
         return IERecord(

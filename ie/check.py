@@ -12,13 +12,16 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
-from unicodedata import category
 
 from nlpkit.errors import ConfigError, Problem
+from nlpkit.ie.borders import BorderNeeds
 from nlpkit.ie.oddities import Oddities, label_problems, problem_at
 from nlpkit.ie.reader import GROUPS, read_records
 from nlpkit.ie.types import IERecord
+from nlpkit.ie.unknown import REMEDY as UNKNOWN_REMEDY
+from nlpkit.ie.unknown import UnknownWords
 from nlpkit.ie.words import Misaligned, WordView, word_view
+from nlpkit.text.words import DEFAULT_BORDERS, is_visible
 
 if TYPE_CHECKING:
     from nlpkit.encoder.pieces import WordTokenizer
@@ -26,7 +29,6 @@ if TYPE_CHECKING:
 DEFAULT_ENCODER = "minilm"
 
 _SHOWN_LINES = 3
-_INVISIBLE = frozenset(("Cc", "Cf", "Zl", "Zp", "Zs"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,13 +129,14 @@ class _File:
         self.n_annotated: Counter[str] = Counter()
         self.overlaps: Counter[str] = Counter()
         self.forecast_note = ""
+        self.needs = BorderNeeds()
 
     def add(self, record: IERecord, misaligned: Misaligned) -> None:
         """Look at one record."""
         self.n_records += 1
         for group in GROUPS:
             self.n_annotated[group] += getattr(record, group) is not None
-        view = word_view(record, misaligned)
+        view = word_view(record, misaligned, (*DEFAULT_BORDERS, *self.needs.add(record)))
         self.look_at_text(record, view)
         self.oddities.add(record)
         self.look_at_overlaps(view)
@@ -143,12 +146,12 @@ class _File:
     def look_at_text(self, record: IERecord, view: WordView) -> None:
         if record.tokens is not None:
             for number, word in enumerate(record.tokens):
-                if not _is_visible(word):
+                if not is_visible(word):
                     message = f"the word {word!r} has no visible character"
                     self.problems.append(
                         problem_at(record, message, "fine if it is meant, else remove it", field=f"tokens[{number}]")
                     )
-        if not any(map(_is_visible, view.words)):
+        if not any(map(is_visible, view.words)):
             self.problems.append(problem_at(record, "the record has no word", "fine if it is meant, else remove it"))
             return
         line = record.source.line if record.source else None
@@ -171,6 +174,7 @@ class _File:
     def finish(self, had_errors: bool) -> list[Problem]:
         """All problems of the file but those of reading it; to be called after its last record."""
         if self.forecast is not None and self.n_records:
+            self.problems += self.forecast.unknown_words(self.path)
             self.forecast_note = self.forecast.note()
         if not self.n_records and not had_errors:
             message = "there is no record in it"
@@ -201,6 +205,10 @@ class _File:
             count = self.overlaps["repeated"]
             have = "record has" if count == 1 else "records have"
             notes.append(f"{self.path}: {count} {have} two events of one type on one trigger; models see one")
+        notes += [
+            f"{self.path}: spans need word borders of the kind {need}; a model learns them from its training data"
+            for need in self.needs.described()
+        ]
         if self.forecast_note:
             notes.append(f"{self.path}: {self.forecast_note}")
         return notes
@@ -215,10 +223,13 @@ class _Forecast:
         self.limit = limit
         self.longest = 0
         self.n_long = 0
+        self.unknown = UnknownWords()
 
     def problems(self, record: IERecord, view: WordView) -> list[Problem]:
         """The record if it is too long, and each word of it that is."""
-        counts = [len(pieces) for pieces in self.tokenizer.pieces([view.words])[0]]
+        (pieces,) = self.tokenizer.pieces([view.words])
+        self.unknown.add(record, view.words, self.tokenizer.unknown(view.words, pieces))
+        counts = list(map(len, pieces))
         total = sum(counts)
         self.longest = max(self.longest, total)
         found: list[Problem] = []
@@ -233,6 +244,13 @@ class _Forecast:
                 message = f"word {number} has {count} pieces, {count - self.limit} more than the encoder reads"
                 found.append(problem_at(record, message, "split the word; what is beyond the limit is cut off"))
         return found
+
+    def unknown_words(self, path: str) -> list[Problem]:
+        """The words since the last call that the tokenizer does not know, as one warning."""
+        found, self.unknown = self.unknown, UnknownWords()
+        if not found.n_unknown:
+            return []
+        return [Problem(message=found.message, remedy=UNKNOWN_REMEDY, file=path, severity="warning")]
 
     def note(self) -> str:
         """The figures since the last note."""
@@ -290,10 +308,6 @@ def _overlaps(name: str, spans: Iterable[tuple[int, int]]) -> Counter[str]:
             same, inside = (start, end) == (other_start, other_end), other_end <= end
             counts[f"{name} {'on one span' if same else 'nested' if inside else 'crossing'}"] += 1
     return counts
-
-
-def _is_visible(word: str) -> bool:
-    return any(category(char) not in _INVISIBLE for char in word)
 
 
 def _digest(text: str) -> bytes:

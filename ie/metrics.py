@@ -22,7 +22,7 @@ predicted there is ignored. A gold label that the model does not know can only b
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -34,6 +34,7 @@ from nlpkit.ie.types import IERecord
 from nlpkit.ie.words import Misaligned, align_record, alignment_problems
 from nlpkit.metrics.counts import Counts
 from nlpkit.results import EvaluationReport
+from nlpkit.text.words import BORDERS
 from nlpkit.wording import counted, plural
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ class IEScorer:
         keep_errors: Keep the errors of each record; switch it off where only scores are needed.
         misaligned: What happens to a gold span that cuts a word, as in training: ``widen`` scores it as whole words,
             ``skip`` leaves it out, ``error`` keeps it as it is, so that it can only be missed. They are counted.
+        word_borders: Kinds of borders inside words that the model reads; by default the finest.
 
     >>> from nlpkit.ie.types import Entity
     >>> scorer = IEScorer()
@@ -115,9 +117,10 @@ class IEScorer:
         data: str = "",
         keep_errors: bool = True,
         misaligned: Misaligned = "error",
+        word_borders: Collection[str] = BORDERS,
     ) -> None:
         self.schema, self.model, self.data, self.keep_errors = schema, model, data, keep_errors
-        self.misaligned = misaligned
+        self.misaligned, self.word_borders = misaligned, word_borders
         self._cut: list[Problem] = []
         self._symmetric = schema.symmetric if schema else frozenset()
         self._known = _known_labels(schema)
@@ -141,10 +144,10 @@ class IEScorer:
         """
         _check_same_text(gold, predicted, self._n)
         self._n += 1
-        if cut := alignment_problems(gold):
+        if cut := alignment_problems(gold, self.word_borders):
             self._cut += cut
             if self.misaligned != "error":
-                gold, _ = align_record(gold, self.misaligned)
+                gold, _ = align_record(gold, self.misaligned, self.word_borders)
         gold_items, predicted_items = record_items(gold, self._symmetric), record_items(predicted, self._symmetric)
         for group, metrics in GROUPS.items():
             if getattr(gold, group) is None:

@@ -349,7 +349,7 @@ class _Parser(FieldReader):
         needed = ("words", "pieces", "windows")
         counts = {
             key: self.value(info, key, "an integer", "input", required=key in needed, remedy=_INPUT_REMEDY)
-            for key in (*needed, "beyond", "truncated")
+            for key in (*needed, "beyond", "truncated", "unknown")
         }
         skipped = [text for field, text in self.items(info, "skipped", "input", kind="a string") or ()]
         if None in skipped or any(counts[key] is None for key in needed):

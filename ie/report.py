@@ -11,6 +11,7 @@ from nlpkit.report.html import Section, data_table, escape, html_page
 from nlpkit.report.marks import STYLE as MARK_STYLE
 from nlpkit.report.marks import Mark, marked_text
 from nlpkit.report.palette import slots
+from nlpkit.wording import counted
 
 STYLE = (
     MARK_STYLE
@@ -234,6 +235,7 @@ def _input_note(record: IERecord) -> str:
     info = record.input
     notes = [f"read in {info.windows} windows"] if info.windows > 1 else []
     notes += [f"{info.truncated} pieces left out"] if info.truncated else []
+    notes += [f"{counted(info.unknown, 'word')} unknown to the tokenizer"] if info.unknown else []
     notes += list(info.skipped)
     return f'<p class="soft small">{escape("; ".join(notes))}</p>' if notes else ""
 

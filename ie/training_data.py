@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from nlpkit.errors import ConfigError, DataError
+from nlpkit.ie.borders import BorderNeeds
 from nlpkit.ie.hold_out import hold_out, text_key
 from nlpkit.ie.oddities import training_notes
 from nlpkit.ie.reader import read_records, records_from
 from nlpkit.ie.schema import IESchema
 from nlpkit.ie.types import IERecord
 from nlpkit.ie.words import Misaligned
+from nlpkit.text.words import DEFAULT_BORDERS
 from nlpkit.wording import setting
 
 Records = str | Path | Sequence[str | Path] | Iterable[IERecord | Mapping[str, Any]]
@@ -34,6 +36,7 @@ class TrainingData:
         schema: The labels, from the training records or given; never from dev.
         notes: What the user should know: how dev was made, leaks, labels left out.
         sources: File name, hash, number of records and licence of each training file.
+        word_borders: Kinds of borders inside words: the default ones, and those that training spans need.
     """
 
     train: list[IERecord]
@@ -41,10 +44,16 @@ class TrainingData:
     schema: IESchema
     notes: tuple[str, ...]
     sources: tuple[dict[str, Any], ...]
+    word_borders: tuple[str, ...] = DEFAULT_BORDERS
 
     def identity(self) -> dict[str, Any]:
-        """What a run that is taken up again has to find unchanged: the labels, and hashes of all annotations."""
-        return {"labels": self.schema.to_dict(), "train": _hash(self.train), "dev": _hash(self.dev)}
+        """What a run that is taken up again has to find unchanged: labels, borders, and hashes of all annotations."""
+        return {
+            "labels": self.schema.to_dict(),
+            "word_borders": list(self.word_borders),
+            "train": _hash(self.train),
+            "dev": _hash(self.dev),
+        }
 
 
 def load_training_data(
@@ -86,6 +95,10 @@ def load_training_data(
     notes = training_notes(train_records, dev_records)
     if not train_records:
         raise DataError(f"{describe(train)}: there is no record in it; give a file with one record a line")
+    needs = BorderNeeds()
+    for record in train_records:
+        needs.add(record)
+    notes += [f"words also part at borders of the kind {need}" for need in needs.described()]
     sources = tuple({**source, "licence": licence} for source in _sources(train, train_records))
     if dev is None and dev_share:
         held_out = hold_out(train_records, dev_share, seed)
@@ -123,7 +136,7 @@ def load_training_data(
         f"warning: {what} in the {where} that are not known from training can only be missed: {', '.join(names)}"
         for what, names in _unknown_labels(dev_records, labels, is_scored=True)
     ]
-    return TrainingData(train_records, dev_records, labels, tuple(notes), sources)
+    return TrainingData(train_records, dev_records, labels, tuple(notes), sources, needs.borders)
 
 
 def read_or_check(data: Records, *, misaligned: Misaligned = "error") -> Iterable[IERecord]:

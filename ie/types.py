@@ -173,6 +173,7 @@ class InputInfo:
         windows: Number of windows that the words were spread over.
         beyond: Words by which the text is longer than any that the model was trained on.
         truncated: Number of pieces that were left out (only of a single word longer than the encoder's limit).
+        unknown: Number of words of which the tokenizer does not know a visible character, or none at all.
         skipped: What was left out and why, in words.
     """
 
@@ -181,6 +182,7 @@ class InputInfo:
     windows: int
     beyond: int = 0
     truncated: int = 0
+    unknown: int = 0
     skipped: tuple[str, ...] = ()
 
 

@@ -1,19 +1,20 @@
 """The word view of a record: what the model reads, and the way back to the user's own unit.
 
 A record with ``tokens`` is seen as it is. A record with ``text`` is split into words with exact offsets, and its spans,
-given in code points, are laid onto these words. The text itself is never changed.
+given in code points, are laid onto these words. The text itself is never changed. Which borders lie inside a run of
+letters and digits is a matter of the model that reads the words, see :func:`nlpkit.text.words.split_words`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 from nlpkit.errors import ConfigError, DataError, Problem
 from nlpkit.ie.types import Entity, Event, IERecord, Relation
 from nlpkit.text.align import align_span
-from nlpkit.text.words import split_words
+from nlpkit.text.words import BORDERS, DEFAULT_BORDERS, split_words
 from nlpkit.wording import did_you_mean, setting
 
 Misaligned = Literal["error", "widen", "skip"]
@@ -69,13 +70,16 @@ class WordView:
         return " ".join(self.words[first:last]) if self.text is None else self.text[first:last]
 
 
-def word_view(record: IERecord, misaligned: Misaligned = "error") -> WordView:
+def word_view(
+    record: IERecord, misaligned: Misaligned = "error", borders: Collection[str] = DEFAULT_BORDERS
+) -> WordView:
     """Lay a record onto its words.
 
     Args:
         record: A record whose text or tokens may be empty.
         misaligned: What happens to a span that does not begin and end at word borders: ``error``, ``widen`` it to all
             words that it touches, or ``skip`` it with everything that hangs on it. Both are noted in ``skipped``.
+        borders: Kinds of borders inside a run of letters and digits of a text.
 
     Raises:
         DataError: A span cuts a word under ``error``, or a position lies outside the record; all of them are named.
@@ -89,12 +93,14 @@ def word_view(record: IERecord, misaligned: Misaligned = "error") -> WordView:
         raise ConfigError(f"expected one of {', '.join(POLICIES)}, got {misaligned!r}{hint}", key="data.misaligned")
     if record.text is None:
         return _lay(record, tuple(record.tokens or ()), None, misaligned)
-    offsets = tuple(split_words(record.text))
+    offsets = tuple(split_words(record.text, borders))
     return _lay(record, tuple(record.text[start:end] for start, end in offsets), offsets, misaligned)
 
 
-def alignment_problems(record: IERecord) -> list[Problem]:
+def alignment_problems(record: IERecord, borders: Collection[str] = BORDERS) -> list[Problem]:
     """The spans of a record that cut a word, as errors; a record without spans is not even split.
+
+    By default by the finest rules: what they do not cut, a model can learn to tell apart.
 
     >>> from nlpkit.ie.types import Entity
     >>> [p.field for p in alignment_problems(IERecord(text="Bosnia", entities=(Entity(start=0, end=2, type="P"),)))]
@@ -103,13 +109,15 @@ def alignment_problems(record: IERecord) -> list[Problem]:
     if record.text is None or not (record.entities or record.events):
         return []
     try:
-        word_view(record)
+        word_view(record, borders=borders)
     except DataError as error:
         return list(error.problems)
     return []
 
 
-def align_record(record: IERecord, misaligned: Misaligned) -> tuple[IERecord, tuple[str, ...]]:
+def align_record(
+    record: IERecord, misaligned: Misaligned, borders: Collection[str] = DEFAULT_BORDERS
+) -> tuple[IERecord, tuple[str, ...]]:
     """A record whose spans begin and end at word borders, in its own unit, and what was moved or left out for that.
 
     >>> from nlpkit.ie.types import Entity
@@ -120,7 +128,7 @@ def align_record(record: IERecord, misaligned: Misaligned) -> tuple[IERecord, tu
     """
     if record.text is None or not (record.entities or record.events):
         return record, ()
-    view = word_view(record, misaligned)
+    view = word_view(record, misaligned, borders)
     if not view.skipped:
         return record, ()
 

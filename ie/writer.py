@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from nlpkit.data.lines import dump_line
 from nlpkit.errors import shown_id
+from nlpkit.ie.borders import BorderNeeds
 from nlpkit.ie.types import IERecord, IEResult
 from nlpkit.ie.words import WordView, word_view
 from nlpkit.wording import counted, plural
@@ -118,7 +119,10 @@ def write_conll(results: Iterable[IERecord], out: TextIO) -> None:
     <BLANKLINE>
     """
     for result in results:
-        view = word_view(result, "widen")
+        # the words of the model that made the result are not known; these are as fine as its spans need
+        needs = BorderNeeds()
+        needs.add(result)
+        view = word_view(result, "widen", needs.borders)
         kept, dropped = _flat(view, result)
         tags = ["O"] * len(view.words)
         for start, end, label in kept:
@@ -194,6 +198,8 @@ def _notes(record: IERecord) -> Iterator[str]:
     if info.truncated:
         are_left = plural(info.truncated, "was", "were")
         yield f"{counted(info.truncated, 'piece')} of words longer than the encoder {are_left} left out"
+    if info.unknown:
+        yield f"{counted(info.unknown, 'word is', 'words are')} unknown to the encoder's tokenizer, wholly or in part"
     yield from info.skipped
 
 

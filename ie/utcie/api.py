@@ -26,7 +26,7 @@ from nlpkit.ie.utcie.labels import LabelLayout
 from nlpkit.ie.utcie.model import UTCIENetwork
 from nlpkit.ie.utcie.predict import as_record, predict_records
 from nlpkit.model import NlpkitModel, choose_device
-from nlpkit.text.words import WORD_RULES
+from nlpkit.text.words import BORDERS, DEFAULT_BORDERS, WORD_RULES
 from nlpkit.wording import counted, did_you_mean
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ class UTCIE(NlpkitModel):
         seen: The lengths of the texts that it was trained on; None for models of older versions.
         given_config: The settings that training starts from.
         config: The settings in use: after training, what ``auto`` stood for is filled in.
+        word_borders: Kinds of borders inside words, see :func:`nlpkit.text.words.split_words`: the default ones, and those
+            that the spans of the training data need.
 
     Example::
 
@@ -77,6 +79,7 @@ class UTCIE(NlpkitModel):
         self.dev_scores: dict[str, float | None] = {}
         self.thresholds: dict[str, float] = {}
         self.seen: Seen | None = None
+        self.word_borders: tuple[str, ...] = DEFAULT_BORDERS
         self.notes: tuple[str, ...] = ()
         self.training_data: tuple[Mapping[str, Any], ...] = ()
         self._encoder: TextEncoder | None = None
@@ -230,7 +233,13 @@ class UTCIE(NlpkitModel):
         settings = self.decode_settings(threshold, overlap)
         if batch_size is not None:
             _require_count("batch_size", batch_size)
-        scorer = IEScorer(self.schema, model=self.name, data=describe(data), misaligned=self.config.data.misaligned)
+        scorer = IEScorer(
+            self.schema,
+            model=self.name,
+            data=describe(data),
+            misaligned=self.config.data.misaligned,
+            word_borders=self.word_borders,
+        )
         # no gold span is refused for cutting a word: the scorer counts and names those
         records = iter(read_or_check(data, misaligned="skip"))
 
@@ -292,7 +301,7 @@ class UTCIE(NlpkitModel):
         return {
             "config": {**to_dict(self.config), "encoder": {**to_dict(self.config.encoder), "name": "encoder"}},
             "schema": self.schema.to_dict(),
-            "preprocessing": {"words": WORD_RULES},
+            "preprocessing": {"words": WORD_RULES, "borders": list(self.word_borders)},
             "seen": self.seen.to_dict() if self.seen else None,
             "thresholds": dict(self.thresholds),
             "calibration": None,
@@ -320,11 +329,7 @@ class UTCIE(NlpkitModel):
         network = UTCIENetwork(config.model, encoder.dim, layout.n_labels)
         network.load_state_dict(load_file(parts["head"]))
         model._install(encoder, network, layout)
-        if manifest["preprocessing"]["words"] != WORD_RULES:
-            raise ModelFormatError(
-                "the model was trained with other rules for what a word is "
-                f"({manifest['preprocessing']['words']}, here {WORD_RULES}); use the version of nlpkit that made it"
-            )
+        model.word_borders = _saved_borders(manifest["preprocessing"])
         if manifest.get("seen") is not None:
             model.seen = Seen.from_dict(manifest["seen"])
         model.thresholds = dict(manifest["thresholds"])
@@ -342,6 +347,17 @@ class UTCIE(NlpkitModel):
 
     def _install(self, encoder: TextEncoder, network: UTCIENetwork, layout: LabelLayout) -> None:
         self._encoder, self._network, self._layout = encoder, network, layout
+
+
+def _saved_borders(preprocessing: Mapping[str, Any]) -> tuple[str, ...]:
+    """The kinds of borders inside words that a saved model was trained with; at first there were none."""
+    version, borders = preprocessing["words"], tuple(preprocessing.get("borders", ()))
+    if version not in (1, WORD_RULES) or not set(borders) <= set(BORDERS):
+        raise ModelFormatError(
+            f"the model was trained with other rules for what a word is ({version} with {list(borders)}, here "
+            f"{WORD_RULES} with any of {list(BORDERS)}); use the version of nlpkit that made it"
+        )
+    return borders
 
 
 def _require_count(name: str, value: object) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -19,6 +19,7 @@ from nlpkit.ie.utcie.config import UTCIEModelConfig
 from nlpkit.ie.utcie.labels import GoldCells, LabelLayout, gold_cells, join_cells
 from nlpkit.ie.words import Misaligned, WordView, word_view
 from nlpkit.text.windows import plan_windows
+from nlpkit.text.words import DEFAULT_BORDERS
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Example:
         view: Its words.
         pieces: Piece ids of each word.
         shapes: Shape class of each word.
+        unknown: Whether the tokenizer does not know each word, wholly or in part.
         windows: First word and exclusive last word of each window; none for a record without words.
         cells: Gold cells of each window, in training only.
     """
@@ -38,6 +40,7 @@ class Example:
     view: WordView
     pieces: list[list[int]]
     shapes: list[int]
+    unknown: list[bool]
     windows: list[tuple[int, int]]
     cells: list[GoldCells] | None = None
 
@@ -52,6 +55,7 @@ class Example:
             windows=len(self.windows),
             beyond=max(0, len(self.view.words) - seen.words) if seen else 0,
             truncated=sum(max(0, len(p) - encoder_limit) for p in self.pieces),
+            unknown=sum(self.unknown),
             skipped=skipped,
         )
 
@@ -64,16 +68,20 @@ def prepare(
     layout: LabelLayout | None = None,
     misaligned: Misaligned = "error",
     seen: Seen | None = None,
+    word_borders: Collection[str] = DEFAULT_BORDERS,
 ) -> list[Example]:
     """Make examples; with a ``layout`` the annotations become gold cells, without one they are not looked at.
 
-    Windows are like the texts that were ``seen`` in training; without it they are as long as the config allows.
+    Windows are like the texts that were ``seen`` in training; without it they are as long as the config allows. Texts
+    are split at the kinds of ``word_borders`` that the model has learned.
     """
     records = list(records)
     if layout is None:
-        views = [word_view(replace(r, entities=None, relations=None, events=None)) for r in records]
+        views = [
+            word_view(replace(r, entities=None, relations=None, events=None), borders=word_borders) for r in records
+        ]
     else:
-        views = [word_view(r, misaligned) for r in records]
+        views = [word_view(r, misaligned, word_borders) for r in records]
     out = []
     for record, view, pieces in zip(records, views, encoder.pieces([list(v.words) for v in views]), strict=True):
         n_pieces = [len(p) for p in pieces]
@@ -87,7 +95,8 @@ def prepare(
         else:
             windows = seen.windows(view, n_pieces, **limits)
         cells = None if layout is None else [gold_cells(view, layout, start, stop) for start, stop in windows]
-        out.append(Example(record, view, pieces, [word_shape(w) for w in view.words], windows, cells))
+        shapes, unknown = [word_shape(w) for w in view.words], encoder.tokenizer.unknown(view.words, pieces)
+        out.append(Example(record, view, pieces, shapes, unknown, windows, cells))
     return out
 
 
@@ -101,6 +110,7 @@ def join(examples: Sequence[Example]) -> Example:
         view=WordView(words=words),
         pieces=[pieces for example in examples for pieces in example.pieces],
         shapes=[shape for example in examples for shape in example.shapes],
+        unknown=[is_unknown for example in examples for is_unknown in example.unknown],
         windows=[(0, len(words))],
         cells=[join_cells([(example.cells[0], len(example.view.words)) for example in examples if example.cells])],
     )

@@ -23,6 +23,8 @@ from nlpkit.ie.schema import IESchema
 from nlpkit.ie.seen import Seen
 from nlpkit.ie.training_data import Records, TrainingData, load_training_data
 from nlpkit.ie.types import IERecord, Trigger
+from nlpkit.ie.unknown import REMEDY as UNKNOWN_REMEDY
+from nlpkit.ie.unknown import UnknownWords
 from nlpkit.ie.utcie.config import UTCIEConfig
 from nlpkit.ie.utcie.data import Example, WindowBatch, collate, join, joinables, prepare, window_length, window_list
 from nlpkit.ie.utcie.decode import Candidates
@@ -30,7 +32,7 @@ from nlpkit.ie.utcie.labels import LabelLayout, lost_annotations
 from nlpkit.ie.utcie.model import UTCIENetwork
 from nlpkit.ie.utcie.predict import add_candidates, pair_cost, results
 from nlpkit.ie.utcie.task import UTCIETask
-from nlpkit.ie.words import WordView, align_record
+from nlpkit.ie.words import WordView, align_record, alignment_problems
 from nlpkit.seed import derive_seed, preserved_rng, seed_everything
 from nlpkit.training import Phase, PhaseData, TrainSummary, train
 from nlpkit.training.run import finish_run, run_settings
@@ -115,7 +117,15 @@ def _make_phase(model: UTCIE, data: TrainingData) -> Phase:
     """The records as the modules of the model see them; settles what ``auto`` stands for."""
     config = model.given_config
     encoder, network = model.modules
-    examples = prepare(data.train, encoder, config.model, layout=model.layout, misaligned=config.data.misaligned)
+    model.word_borders = data.word_borders
+    examples = prepare(
+        data.train,
+        encoder,
+        config.model,
+        layout=model.layout,
+        misaligned=config.data.misaligned,
+        word_borders=model.word_borders,
+    )
     if not window_list(examples):
         raise DataError("all training texts are empty; there is nothing to learn from")
     model.config = replace(config, model=_resolve_policies(config.model, examples))
@@ -124,7 +134,8 @@ def _make_phase(model: UTCIE, data: TrainingData) -> Phase:
     longest = max(train.of_epoch(0).lengths)
     model.seen = Seen.of([(example.view, example.windows) for example in examples], longest)
     model.notes, model.training_data = data.notes + _training_notes(examples), data.sources
-    dev, gold = prepare(data.dev, encoder, config.model, seen=model.seen), _gold(model, data.dev)
+    dev = prepare(data.dev, encoder, config.model, seen=model.seen, word_borders=model.word_borders)
+    gold = _gold(model, data.dev)
     parts = dev_score_parts(gold, data.schema)
     if dev:
         model.notes += tuple(dev_score_notes(parts, data.schema))
@@ -138,7 +149,17 @@ def _make_phase(model: UTCIE, data: TrainingData) -> Phase:
 
 def _gold(model: UTCIE, records: Sequence[IERecord]) -> list[IERecord]:
     """Dev records as training sees records: with spans of whole words, which alone can be predicted."""
-    aligned = [align_record(record, model.config.data.misaligned) for record in records]
+    misaligned, borders = model.config.data.misaligned, model.word_borders
+    if misaligned == "error":  # what even the finest rules cut was refused when the records were read
+        cut = [problem for record in records for problem in alignment_problems(record, borders)]
+        if cut:
+            what = counted(len(cut), "span ends", "spans end")
+            model.notes += (
+                f"warning: dev records: {what} at borders inside words that no training span needs, and can only be "
+                f"missed: {replace(cut[0], remedy='')}",
+            )
+        return list(records)
+    aligned = [align_record(record, misaligned, borders) for record in records]
     model.notes += _moved_notes(sum(len(changes) for _, changes in aligned), "dev")
     return [record for record, _ in aligned]
 
@@ -267,7 +288,10 @@ def _triggers(view: WordView) -> list[Trigger]:
 def _training_notes(examples: Sequence[Example]) -> tuple[str, ...]:
     """What the windows and the word borders cost, in words."""
     n_windowed = sum(len(example.windows) > 1 for example in examples)
-    notes = []
+    unknown = UnknownWords()
+    for example in examples:
+        unknown.add(example.record, example.view.words, example.unknown)
+    notes = [f"warning: {unknown.message}; {UNKNOWN_REMEDY}"] if unknown.n_unknown else []
     if n_windowed:
         notes.append(f"{n_windowed} long training texts are read in overlapping windows")
     if n_lost := sum(lost_annotations(example.view, example.windows) for example in examples):

@@ -79,7 +79,7 @@ def predict_records(
     encoder, network = model.modules
     encoder.eval()
     network.eval()
-    examples = prepare(records, encoder, model.config.model, seen=model.seen)
+    examples = prepare(records, encoder, model.config.model, seen=model.seen, word_borders=model.word_borders)
     windows = window_list(examples)
     plan = EpochPlan.ordered(
         [window_length(examples, w) for w in windows],

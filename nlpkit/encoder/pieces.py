@@ -113,13 +113,13 @@ class WordTokenizer:
         known.update(item for item in fresh.items() if len(item[0]) <= _CACHED_CHARS)
         return result
 
-    def unknown(self, words: Sequence[str], pieces: Sequence[Sequence[int]]) -> list[int]:
-        """Places of the words that the tokenizer does not know, wholly or in part; ``pieces`` are theirs.
+    def unknown(self, words: Sequence[str], pieces: Sequence[Sequence[int]]) -> list[bool]:
+        """Whether the tokenizer does not know each word, wholly or in part; ``pieces`` are theirs.
 
-        A word without a visible character is not one of them: there is nothing in it to know.
+        A word without a visible character is not unknown: there is nothing in it to know.
         """
         unk = self.unk_id
-        return [k for k, ids in enumerate(pieces) if unk in ids and is_visible(words[k])]
+        return [unk in ids and is_visible(word) for word, ids in zip(words, pieces, strict=True)]
 
     def _encode(self, words: list[str]) -> dict[str, tuple[int, ...]]:
         found = dict(zip(words, map(tuple, self._encode_as_is(words)), strict=True))
@@ -156,9 +156,8 @@ class WordTokenizer:
 
     def _encode_whole(self, word: str) -> tuple[list[int], int]:
         """Pieces of a word, and for how many of its characters the unknown piece stands."""
-        encoding = self._tokenizer.encode(
-            [self._lead + _readable(word)], is_pretokenized=True, add_special_tokens=False
-        )
+        clean = [self._lead + _readable(word)]
+        encoding = self._tokenizer.encode(clean, is_pretokenized=True, add_special_tokens=False)
         ids = [self.unk_id if piece in self._reserved else piece for piece in encoding.ids]
         spans = [span for piece, span in zip(ids, encoding.offsets, strict=True) if piece == self.unk_id]
         return ids, sum(end - start for start, end in spans) if ids else len(word)

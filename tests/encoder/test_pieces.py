@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import compress
 from pathlib import Path
 
 import pytest
@@ -181,14 +182,14 @@ def test_what_stays_unknown_is_told(word_pieces: WordTokenizer) -> None:
     words = ["ab", "oﬃce", "ሰላም", "北饭", "x" * 300, "\u200b", " ", "", "\ue000", "[UNK]", "ab\u200b"]
     for _ in range(2):
         (found,) = word_pieces.pieces([words])
-        assert [words[k] for k in word_pieces.unknown(words, found)] == ["ሰላም", "北饭", "\ue000", "[UNK]"]
+        assert [*compress(words, word_pieces.unknown(words, found))] == ["ሰላም", "北饭", "\ue000", "[UNK]"]
 
 
 @pytest.mark.parametrize("family", ["roberta", "roberta-prefix"])
 def test_a_vocabulary_of_bytes_knows_every_word(tokenizers: dict[str, WordTokenizer], family: str) -> None:
     words = [w for w in [*ODD_WORDS, "ሰላም", "𝒜𝓃𝓃", "x" * 1000, "<s>", "</s>"] if w]
     (found,) = tokenizers[family].pieces([words])
-    assert tokenizers[family].unknown(words, found) == []
+    assert not any(tokenizers[family].unknown(words, found))
 
 
 def test_a_unigram_vocabulary_keeps_its_own_pieces_around_what_it_does_not_know(
@@ -197,7 +198,7 @@ def test_a_unigram_vocabulary_keeps_its_own_pieces_around_what_it_does_not_know(
     tokenizer = tokenizers["deberta"]
     raw = tokenizer._tokenizer.encode(["bank饭said"], is_pretokenized=True, add_special_tokens=False)
     assert tokenizer.pieces([["bank饭said"]]) == [[raw.ids]]
-    assert tokenizer.unknown(["bank饭said"], [raw.ids]) == [0]
+    assert tokenizer.unknown(["bank饭said"], [raw.ids]) == [True]
 
 
 def test_a_saved_tokenizer_is_equal_and_keeps_no_path(tiny_encoder: Path, tmp_path: Path) -> None:
