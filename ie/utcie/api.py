@@ -53,8 +53,8 @@ class UTCIE(NlpkitModel):
         seen: The lengths of the texts that it was trained on; None for models of older versions.
         given_config: The settings that training starts from.
         config: The settings in use: after training, what ``auto`` stood for is filled in.
-        word_borders: Kinds of borders inside words, see :func:`nlpkit.text.words.split_words`: the default ones, and those
-            that the spans of the training data need.
+        word_borders: Kinds of borders inside words, see :func:`nlpkit.text.words.split_words`: the default ones, and
+            those that the spans of the training data need.
 
     Example::
 

@@ -12,7 +12,7 @@ from nlpkit.ie.metrics import score_records
 from nlpkit.ie.parse import parse_record
 from nlpkit.ie.reader import read_records
 from nlpkit.ie.sample import sample_path
-from nlpkit.ie.types import Argument, IERecord
+from nlpkit.ie.types import Argument, Entity, IERecord
 
 
 def record(text: str, entities: str = "", relations: tuple[tuple[int, int, str], ...] = (), **event: str) -> IERecord:
@@ -149,3 +149,10 @@ def test_it_knows_its_training_data_and_only_some_of_the_test_data() -> None:
         assert in_train > 0.6
         # it scores something on new sentences, and leaves room above
         assert 0.1 < in_test < 0.8
+
+
+def test_the_dictionary_splits_as_fine_as_its_training_spans_need():
+    train = IERecord(text="김민수가 왔다", entities=(Entity(start=0, end=3, type="Person"),))
+    baseline = DictionaryBaseline().fit([train])
+    [entity] = baseline.predict(IERecord(text="어제 김민수를")).entities
+    assert (entity.start, entity.end, entity.type) == (3, 6, "Person")

@@ -253,6 +253,36 @@ def test_texts_beyond_the_encoder_are_forecast(tmp_path, tiny_encoder):
     assert f"{tmp_path / 'b.jsonl'}: 1 record, entities in 1" in alone
 
 
+def test_words_that_the_encoder_does_not_know_are_one_warning_for_each_file(tmp_path, tiny_encoder):
+    one = [good(1), good(2, text="Ann met Bob. ሰላም ዓለም 🚀"), good(3, text="Ann met Bob. ሰላም \u200b 饭")]
+    path = write(tmp_path / "a.jsonl", *one)
+    other = write(tmp_path / "b.jsonl", good(4), good(5))
+    report = check_files([path, other], encoder=str(tiny_encoder))
+    [warning] = report.warnings
+    assert (warning.file, warning.line) == (str(path), None)
+    assert warning.message == (
+        "5 of 21 words (23.8%) are unknown to the encoder's tokenizer, wholly or in part: "
+        "'ሰላም' (line 2), 'ዓለም' (line 2), '🚀' (line 2)"
+    )
+    assert "encoder.name" in warning.remedy
+
+
+def test_borders_that_spans_need_are_a_note_and_no_error(tmp_path):
+    texts = {"김민수가 왔다": "김민수", "이서준은 갔다": "이서준", "Kolb1,2": "Kolb", "200mg": "200"}
+    records = [{"text": text, "entities": [{"text": surface, "type": "P"}]} for text, surface in texts.items()]
+    path = write(tmp_path / "a.jsonl", *records)
+    report = check_files(path)
+    assert report.is_ok
+    needs = [note for note in report.notes if "spans need" in note]
+    learned = "a model learns them from its training data"
+    assert needs == [
+        f"{path}: spans need word borders of the kind letter-digit (1 span, such as 'Kolb' in 'Kolb1' (line 3)); "
+        + learned,
+        f"{path}: spans need word borders of the kind hangul (2 spans, such as '김민수' in '김민수가' (line 1)); "
+        + learned,
+    ]
+
+
 def test_a_wrong_encoder_is_an_error_and_a_missing_default_a_note(tmp_path, monkeypatch):
     path = write(tmp_path / "a.jsonl", good(1), good(2))
     with pytest.raises(ConfigError, match=r"encoder\.name"):

@@ -362,7 +362,7 @@ def test_a_result_reads_back_as_itself():
                 arguments=(Argument(start=7, end=9, role="A", group=0, score=0.6, text="Bo"),),
             ),
         ),
-        input=InputInfo(words=3, pieces=4, windows=1, truncated=2, skipped=("a word",)),
+        input=InputInfo(words=3, pieces=4, windows=1, truncated=2, unknown=1, skipped=("a word",)),
         extra={"note": "mine"},
     )
     line = json.loads(json.dumps(result.to_dict()))

@@ -80,6 +80,20 @@ def test_a_cut_word_is_left_to_the_word_view_when_the_user_says_so(write):
         assert len(load_training_data(train, DEV, misaligned=policy).train) == 11
 
 
+def test_borders_that_training_spans_need_are_learned_and_those_of_dev_are_not(write):
+    korean, glued = line("김민수가 왔다", (0, 3, "Person")), line("Kolb1", (0, 4, "Person"))
+    data = load_training_data(write("train.jsonl", [*TRAIN, korean]), [*DEV, glued])
+    assert data.word_borders == ("number-unit", "comma-list", "hangul")
+    assert [note for note in data.notes if "borders" in note] == [
+        "words also part at borders of the kind hangul (1 span, such as '김민수' in '김민수가' (line 11))"
+    ]
+    assert data.identity()["word_borders"] == list(data.word_borders)
+    for policy in ("widen", "skip"):  # a span that can be had is not widened
+        again = load_training_data([*TRAIN, korean, line("Bosnia", (0, 2, "Place"))], DEV, misaligned=policy)
+        assert again.word_borders == data.word_borders
+    assert load_training_data(TRAIN, DEV).word_borders == ("number-unit", "comma-list")
+
+
 @pytest.mark.parametrize("content", ["", "\n\n", "\ufeff"])
 def test_an_empty_training_file_is_refused_by_name(tmp_path, content):
     file = tmp_path / "nothing.jsonl"

@@ -223,3 +223,10 @@ def test_jsonl_lines_are_objects_a_line():
     lines = written("jsonl", [RESULT] * 3).split("\n")
     assert [json.loads(line)["id"] for line in lines[:-1]] == ["x1"] * 3
     assert lines[-1] == ""
+
+
+def test_conll_words_are_as_fine_as_the_spans_need():
+    result = IEResult(text="김민수가 H2O", entities=(Entity(start=0, end=3, type="Person"),))
+    out = io.StringIO()
+    write_conll([result], out)
+    assert out.getvalue() == "김\tB-Person\n민\tI-Person\n수\tI-Person\n가\tO\nH2O\tO\n\n"
