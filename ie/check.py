@@ -1,7 +1,8 @@
 """What is wrong or odd with data files, before a model sees them. Loads no torch.
 
 Errors make a record unusable. Warnings are doubtful places: repeats, leaks between files, labels seen once, words
-without a visible character or unknown to the encoder, texts beyond the encoder's window. Notes are figures that help to choose settings.
+without a visible character or unknown to the encoder, texts beyond its window. Notes are figures that help to choose
+settings.
 """
 
 from __future__ import annotations
