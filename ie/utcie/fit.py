@@ -153,11 +153,9 @@ def _gold(model: UTCIE, records: Sequence[IERecord]) -> list[IERecord]:
     if misaligned == "error":  # what even the finest rules cut was refused when the records were read
         cut = [problem for record in records for problem in alignment_problems(record, borders)]
         if cut:
-            what = counted(len(cut), "span ends", "spans end")
-            model.notes += (
-                f"warning: dev records: {what} at borders inside words that no training span needs, and can only be "
-                f"missed: {replace(cut[0], remedy='')}",
-            )
+            what = f"{counted(len(cut), 'span needs', 'spans need')} word borders that no training span needs"
+            first = replace(cut[0], remedy="")
+            model.notes += (f"warning: dev records: {what}, and can only be missed: {first}",)
         return list(records)
     aligned = [align_record(record, misaligned, borders) for record in records]
     model.notes += _moved_notes(sum(len(changes) for _, changes in aligned), "dev")

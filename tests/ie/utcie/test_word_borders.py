@@ -100,3 +100,26 @@ def test_unknown_words_are_counted_in_the_input_and_warned_of_by_fit(make_config
         "script (encoder.name)"
     ) in model.notes
     assert [r.input.unknown for r in model.predict(["Bo ሰላም 🚀", "oﬃce \u200b", [" ", "aሰ"], ""])] == [2, 0, 1, 0]
+
+
+def test_spans_that_need_borders_which_training_did_not_are_missed_and_said(make_config, fitted):
+    model = UTCIE(make_config(trainer={"epochs": 1}))
+    model.fit([line("Bo left", "Bo")], [line("see Kolb1", "Kolb")])
+    assert model.word_borders == DEFAULT_BORDERS
+    [note] = [note for note in model.notes if "word borders" in note]
+    assert note.startswith(
+        "warning: dev records: 1 span needs word borders that no training span needs, and can only be missed: "
+        "<records>:1: entities[0]: 'Kolb' (4 to 8) does not begin and end at word borders"
+    )
+    report = fitted.evaluate([line("see Kolb1 and 200mg", "Kolb", "200")])
+    assert report.misaligned["spans"] == 1
+    assert "'Kolb' (4 to 8)" in report.misaligned["places"][0]
+
+
+def test_widened_gold_is_as_wide_as_the_words_of_the_model(make_config):
+    model = UTCIE(make_config(data={"misaligned": "widen"}))
+    records = [*GLUED, line("see Annalena here", "Anna")]
+    model.fit(records, records)
+    assert model.word_borders == (*DEFAULT_BORDERS, "letter-digit")
+    assert "dev records: 1 annotation was widened or left out, as data.misaligned says" in model.notes
+    assert model.dev_scores["entity"] == 1.0
