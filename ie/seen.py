@@ -67,6 +67,16 @@ class Seen:
         """Plain JSON values."""
         return asdict(self)
 
+    def note(self) -> str:
+        """How texts will be read, for the log of the training.
+
+        >>> Seen(words=80, sentences=2, reach=1).note()
+        'texts are read in windows of up to 2 sentences, as training texts had; links do not cross sentences'
+        """
+        window = "one sentence" if self.sentences == 1 else f"up to {self.sentences} sentences"
+        reach = "do not cross sentences" if self.reach == 1 else f"reach over {self.reach} sentences"
+        return f"texts are read in windows of {window}, as training texts had; links {reach}"
+
     def windows(
         self, view: WordView, n_pieces: Sequence[int], *, max_words: int, overlap: int, max_pieces: int
     ) -> list[tuple[int, int]]:

@@ -133,7 +133,8 @@ def _make_phase(model: UTCIE, data: TrainingData) -> Phase:
     # of the first epoch: how many follow may change when the run is taken up again, the windows of dev may not
     longest = max(train.of_epoch(0).lengths)
     model.seen = Seen.of([(example.view, example.windows) for example in examples], longest)
-    model.notes, model.training_data = data.notes + _training_notes(examples), data.sources
+    model.notes = (*data.notes, *_training_notes(examples), model.seen.note())
+    model.training_data = data.sources
     dev = prepare(data.dev, encoder, config.model, seen=model.seen, word_borders=model.word_borders)
     gold = _gold(model, data.dev)
     parts = dev_score_parts(gold, data.schema)
