@@ -19,7 +19,6 @@ from nlpkit.ie.types import Argument, Entity, Event, IERecord, IEResult, InputIn
 RECORD_KEYS = ("id", "text", "tokens", "entities", "relations", "events", "doc_id", "sent_index", "source", "input")
 _SPAN_KEYS = ("start", "end", "text", "nth", "score")
 _SHOWN_PLACES = 10
-_SOURCE_REMEDY = "'source' says in which file and line a result was read; rename the key, or leave it out"
 _INPUT_REMEDY = "'input' says what a model saw of the text; rename the key, or leave it out"
 
 
@@ -71,9 +70,11 @@ class _Parser(FieldReader):
             self.error(None, f"expected an object, found {json_type(obj)}", 'give {"text": ...} or {"tokens": [...]}')
             return None
         self.record_id = self.identifier(obj)
+        named = _named_source(obj.get("source"))
         extra = {key: value for key, value in obj.items() if key not in RECORD_KEYS}
+        if obj.get("source") is not None and named is None:
+            extra["source"] = obj["source"]
         self.check_extra({**extra, "doc_id": obj.get("doc_id")})
-        own_source = self.own_source(obj)
         if not self.read_content(obj):
             return None
         entities, moved = self.entities(obj)
@@ -87,7 +88,7 @@ class _Parser(FieldReader):
             "doc_id": self.value(obj, "doc_id", "a string or a number", ""),
             "sent_index": self.value(obj, "sent_index", "an integer", ""),
             "extra": extra,
-            "source": self.source or own_source,
+            "source": self.source or named,
         }
         info = self.value(obj, "input", "an object", "", remedy=_INPUT_REMEDY)
         return IERecord(**values) if info is None else IEResult(**values, input=self.input_info(info))
@@ -97,15 +98,6 @@ class _Parser(FieldReader):
         n_problems = len(self.problems)
         self.check_extra({"id": obj.get("id")})
         return obj.get("id") if len(self.problems) == n_problems else None
-
-    def own_source(self, obj: Mapping[str, Any]) -> Source | None:
-        """Where a result line says that its text was read."""
-        source = self.value(obj, "source", "an object", "", remedy=_SOURCE_REMEDY)
-        if source is None:
-            return None
-        file = self.value(source, "file", "a string", "source", required=True, remedy=_SOURCE_REMEDY)
-        line = self.value(source, "line", "an integer", "source", required=True, remedy=_SOURCE_REMEDY)
-        return None if file is None or line is None else Source(file=file, line=line)
 
     def read_content(self, obj: Mapping[str, Any]) -> bool:
         """Read ``text`` or ``tokens``; without them positions mean nothing and the labels are not read."""
@@ -360,3 +352,12 @@ class _Parser(FieldReader):
 def _listed(places: Sequence[int]) -> str:
     more = len(places) - _SHOWN_PLACES
     return ", ".join(map(str, places[:_SHOWN_PLACES])) + (f" and {more} more" if more > 0 else "")
+
+
+def _named_source(value: object) -> Source | None:
+    """Where a result line says that its text was read; a ``source`` of another form is a key of the user's own."""
+    if not isinstance(value, Mapping) or set(value) != {"file", "line"}:
+        return None
+    file, line = value["file"], value["line"]
+    is_place = isinstance(file, str) and isinstance(line, int) and not isinstance(line, bool)
+    return Source(file=file, line=line) if is_place else None

@@ -195,11 +195,13 @@ class IEResult(IERecord):
     def to_dict(self) -> dict[str, Any]:
         """The result as a data line with scores and its source; reads back as a record.
 
+        A ``source`` of the user's own, of another form, is kept in its place.
+
         >>> IEResult(text="Hi", source=Source(file="a.txt", line=3)).to_dict()
         {'text': 'Hi', 'source': {'file': 'a.txt', 'line': 3}}
         """
         out = super().to_dict()
-        if self.source is not None:
+        if self.source is not None and "source" not in out:
             out["source"] = {"file": self.source.file, "line": self.source.line}
         if self.input is not None:
             out["input"] = {**vars(self.input), "skipped": list(self.input.skipped)}

@@ -69,8 +69,6 @@ FAULTS = {
     "doc_id is a list": ({"text": TEXT, "doc_id": [4]}, "doc_id", "expected a string or a number, found a list"),
     "doc_id is a boolean": ({"text": TEXT, "doc_id": True}, "doc_id", "expected a string or a number"),
     "doc_id is no number": ({"text": TEXT, "doc_id": float("nan")}, "doc_id", "no JSON number"),
-    "source is text": ({"text": TEXT, "source": "web"}, "source", "expected an object"),
-    "source without a line": ({"text": TEXT, "source": {"file": "a"}}, "source", "'line' is missing"),
     "text and tokens": ({"text": TEXT, "tokens": ["a"]}, None, "both 'text' and 'tokens'"),
     "neither": ({"id": "r", "txt": TEXT}, None, "neither 'text' nor 'tokens'"),
     "missing entity": (
@@ -686,3 +684,15 @@ def test_misnamed_positions_and_texts():
     assert str(problem).endswith("call it 'tokens'")
     _, [problem] = parse_record(text_record({"text": "Ann", "type": "P", "scor": 1}))
     assert (problem.severity, problem.remedy) == ("warning", "did you mean 'score'?")
+
+
+@pytest.mark.parametrize("own", ["web", 7, ["a"], {"file": "a"}, {"file": "a", "line": "3"}])
+def test_a_source_of_the_users_own_travels_like_any_unknown_key(own: object) -> None:
+    line = {"text": "Bo", "source": own}
+    record, problems = parse_record(line, source=Source(file="mine.jsonl", line=4))
+    assert problems == []
+    assert record is not None
+    assert record.source == Source(file="mine.jsonl", line=4)
+    assert record.to_dict() == line
+    result = IEResult(**{**vars(record), "entities": ()})
+    assert result.to_dict()["source"] == own
