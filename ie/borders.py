@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
 
-from nlpkit.ie.types import IERecord
+from nlpkit.ie.types import Argument, Entity, IERecord, Trigger
 from nlpkit.text.align import align_span, char_span
 from nlpkit.text.words import BORDERS, DEFAULT_BORDERS, split_words
 from nlpkit.wording import counted
@@ -85,7 +85,7 @@ def _repaired(record: IERecord) -> Iterator[tuple[tuple[int, int], str, tuple[st
 
 def _spans(record: IERecord) -> list[tuple[int, int]]:
     events = record.events or ()
-    items = [
+    items: list[Entity | Trigger | Argument] = [
         *(record.entities or ()),
         *(event.trigger for event in events),
         *(argument for event in events for argument in event.arguments),

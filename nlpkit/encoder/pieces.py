@@ -142,7 +142,8 @@ class WordTokenizer:
 
     def _rescue(self, word: str) -> tuple[int, ...]:
         """The best pieces for a word that the tokenizer does not know: those that leave the least of it unknown."""
-        best, least = (self.unk_id,), 1.0
+        best: tuple[int, ...] = (self.unk_id,)
+        least = 1.0
         # The compatibility form makes plain letters of ligatures, mathematical letters and the like.
         forms = dict.fromkeys((word, normalize("NFKC", word)))
         for encode in (self._encode_whole, self._encode_parts):
