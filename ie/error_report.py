@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nlpkit.errors import shown_id
-from nlpkit.ie.report import STYLE, arrow, chip, draw
+from nlpkit.ie.report import STYLE, arrow, capped, chip, draw, legend_key
 from nlpkit.ie.types import IERecord
-from nlpkit.report.html import Section, escape
+from nlpkit.report.html import Section, escape, scroll_box
 from nlpkit.report.marks import Mark
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 SHOWN_RECORDS = 50
 """How many records with errors a page draws."""
+
+SHOWN_ERRORS = 100
+"""How many errors of one record are drawn as rows."""
 
 SHOWN_LABELS = 24
 """How many labels a table of confusions has at most."""
@@ -29,8 +32,9 @@ MATRIX_STYLE = """
 .confusion thead th{vertical-align:bottom;font-weight:400}
 .confusion thead th span{display:inline-block;writing-mode:vertical-rl;transform:rotate(180deg);max-height:12rem;
 white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
+.confusion thead th:first-child span{writing-mode:horizontal-tb;transform:none}
 .confusion td{text-align:right;font-variant-numeric:tabular-nums}
-.confusion td.right{font-weight:600} .confusion td.zero{color:var(--soft);opacity:.45}
+.confusion td.right{font-weight:600} .confusion td.zero{color:var(--soft)}
 """
 
 ERROR_STYLE = (
@@ -86,7 +90,8 @@ def _confusion(report: IEReport, metric: str, pairs: Counter[tuple[str, str]]) -
     for (gold, predicted), n in pairs.items():
         weight.update({gold: n, predicted: n})
     labels = sorted(label for label, _ in weight.most_common(SHOWN_LABELS))
-    head = "".join(f'<th scope="col"><span>{escape(label)}</span></th>' for label in [*labels, "not found"])
+    names = ["gold \\ predicted", *labels, "not found"]
+    head = "".join(f'<th scope="col"><span>{escape(name)}</span></th>' for name in names)
     rows = []
     for gold in labels:
         own = counts[gold]
@@ -102,8 +107,8 @@ def _confusion(report: IEReport, metric: str, pairs: Counter[tuple[str, str]]) -
     note = '<p class="soft small">Rows: gold; columns: predicted, with the same boundaries.</p>'
     left = len(weight) - len(labels)
     note += f'<p class="soft small">{left} labels with fewer confusions are not shown.</p>' if left else ""
-    table = f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    return f'{note}<div class="scroll confusion">{table}</div>'
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    return note + scroll_box(table, "confusion")
 
 
 def _cell(n: int, of: int, is_right: bool) -> str:
@@ -115,17 +120,13 @@ def _cell(n: int, of: int, is_right: bool) -> str:
 
 
 def _legend() -> str:
-    borders = {"dashed": "3px dashed", "dotted": "3px dotted", "solid": "3px solid"}
     texts = {
         "missed": "missed: in the gold data only",
         "spurious": "spurious: predicted only",
         "wrong_type": "wrong type: gold → predicted",
         "wrong_boundary": "wrong boundary: gold, and predicted (dotted)",
     }
-    keys = "".join(
-        f'<span><i style="border-top:{borders[LINES[how]]} {COLOURS[how]}"></i>{escape(text)}</span>'
-        for how, text in texts.items()
-    )
+    keys = "".join(legend_key(text, LINES[how], COLOURS[how]) for how, text in texts.items())
     return f'<div class="legend" role="note" aria-label="Legend">{keys}</div>'
 
 
@@ -140,8 +141,9 @@ def _error_article(record: Mapping[str, object]) -> str:
     size = sum(len(t) + 1 for t in text.tokens) if text.tokens is not None else len(text.text or "")
     if size > LONG_TEXT:
         drawn = f'<div class="long" tabindex="0" role="region" aria-label="Text">{drawn}</div>'
-    rows = "".join(f"<li>{row}</li>" for row in _rows(record))
-    return f'<article><div class="id">{escape(_place(record))}</div>{drawn}<ul class="rows">{rows}</ul></article>'
+    rows = list(_rows(record))
+    shown = capped(rows[:SHOWN_ERRORS], len(rows), "errors", "`--errors F.jsonl` writes all")
+    return f'<article><h3 class="id">{escape(_place(record))}</h3>{drawn}{shown}</article>'
 
 
 def _place(record: Mapping[str, object]) -> str:

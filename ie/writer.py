@@ -84,7 +84,7 @@ def _table(record: IERecord, console: Console, *, is_utf: bool, is_short: bool =
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for name, style in (("what", "dim"), ("type", "cyan"), ("text", None), ("score", "dim")):
         table.add_column(name, style=style, overflow="fold", no_wrap=name == "score")
-    heading, rows, notes = _heading(record), list(_rows(record)), list(_notes(record))
+    heading, rows, notes = _heading(record), list(_rows(record)), list(input_notes(record))
     if is_short:
         if len(rows) > SHORT_ROWS:
             notes.insert(0, f"... and {counted(len(rows) - SHORT_ROWS, 'row')} more")
@@ -189,7 +189,8 @@ def _rows(record: IERecord) -> Iterator[tuple[str, str, str, float | None]]:
             yield "", f"  {argument.role}", text, argument.score
 
 
-def _notes(record: IERecord) -> Iterator[str]:
+def input_notes(record: IERecord) -> Iterator[str]:
+    """What a reader should know of how the model read a text."""
     info = record.input if isinstance(record, IEResult) else None
     if info is None:
         return

@@ -87,7 +87,7 @@ def sample_path() -> Callable[[str], Path]:
 class Page(HTMLParser):
     """A parsed HTML page: every element with its attributes and its whole text, and the parse itself as a check."""
 
-    VOID = frozenset("meta br hr img input link path rect circle line".split())
+    VOID = frozenset("meta br wbr hr img input link path rect circle line".split())
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)

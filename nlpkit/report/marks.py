@@ -6,6 +6,7 @@ copies is the very text. Labels come from CSS, so they are no part of it.
 
 from __future__ import annotations
 
+from bisect import bisect, insort
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,10 +15,19 @@ from unicodedata import bidirectional, category, east_asian_width
 
 from nlpkit.report.html import escape
 
-LANE = 17
-"""Height of a line of marks in pixels."""
+LABEL = 15
+"""Height of a label in pixels: room for accents and descenders at the size below."""
 
-LABEL_WIDTH = 0.78
+LABEL_FONT = 11
+"""Size of a label's letters in pixels."""
+
+THIN, THICK = 4, 6
+"""Thickness of lines in pixels."""
+
+LANE = LABEL + THICK
+"""Height of a line of marks with its labels in pixels."""
+
+LABEL_WIDTH = 0.8
 """Width of a character of a label, in characters of the text."""
 
 STYLE = f"""
@@ -26,15 +36,18 @@ line-height:calc(1.75em + var(--lanes,0)*{LANE}px);
 margin:calc(.2rem - var(--lanes,0)*{LANE / 2}px) 0 calc(.5rem + var(--lanes,0)*{LANE / 2}px)}}
 .text span{{position:relative;padding-bottom:calc(var(--lanes)*{LANE}px);background-repeat:no-repeat}}
 .text b{{position:absolute;inset-inline-start:0;width:max-content;max-width:16rem;overflow:hidden;
-text-overflow:ellipsis;white-space:nowrap;font:600 11px/12px system-ui,sans-serif;user-select:none;pointer-events:none}}
+overflow:clip visible;text-overflow:ellipsis;white-space:nowrap;user-select:none;pointer-events:none;
+font:600 {LABEL_FONT}px/{LABEL}px system-ui,sans-serif}}
 .text b::after{{content:attr(data-l);unicode-bidi:isolate}}
+.text b[data-s]::before{{content:attr(data-s);float:inline-end;font-weight:400;margin-inline-start:.4em}}
 """
 
 _LINES = {
     "solid": "linear-gradient({c} 0 0)",
-    "thick": "linear-gradient({c} 0 0)",
-    "dotted": "repeating-linear-gradient(90deg,{c} 0 2px,transparent 2px 5px)",
+    "double": "linear-gradient({c} 0 1px,transparent 1px 2px,{c} 2px)",
     "dashed": "repeating-linear-gradient(90deg,{c} 0 7px,transparent 7px 11px)",
+    "dash-dot": "repeating-linear-gradient(90deg,{c} 0 9px,transparent 9px 12px,{c} 12px 14px,transparent 14px 17px)",
+    "dotted": "repeating-linear-gradient(90deg,{c} 0 2px,transparent 2px 5px)",
 }
 
 
@@ -47,7 +60,9 @@ class Mark:
         end: The code point after the last one.
         label: What is written under the start of the line.
         colour: Any CSS colour.
-        line: ``solid``, ``thick``, ``dashed`` or ``dotted``.
+        line: ``solid``, ``double``, ``dashed``, ``dash-dot`` or ``dotted``.
+        is_thick: Draw a thicker line.
+        score: What is written after the label, less bold; nothing when empty.
         note: What a pointer on the words shows; the label when empty.
     """
 
@@ -56,7 +71,18 @@ class Mark:
     label: str
     colour: str
     line: str = "solid"
+    is_thick: bool = False
+    score: str = ""
     note: str = ""
+
+
+def line_image(line: str, colour: str) -> str:
+    """A CSS image of a line, to be used as a background.
+
+    >>> line_image("solid", "red")
+    'linear-gradient(red 0 0)'
+    """
+    return _LINES[line].format(c=colour)
 
 
 def marked_text(text: str, marks: Iterable[Mark]) -> str:
@@ -88,14 +114,19 @@ def assign_lanes(text: str, marks: Sequence[Mark]) -> dict[Mark, int]:
     lanes: list[list[tuple[int, int]]] = []
     found: dict[Mark, int] = {}
     for mark in sorted(marks, key=lambda m: (m.end - m.start, *_order(m))):
-        start, end = mark.start, max(mark.end, mark.start + _label_room(text, mark))
-        free = (n for n, taken in enumerate(lanes) if all(end <= s or e <= start for s, e in taken))
-        number = next(free, len(lanes))
+        room = mark.start, max(mark.end, mark.start + _label_room(text, mark))
+        number = next((n for n, taken in enumerate(lanes) if _is_free(taken, *room)), len(lanes))
         if number == len(lanes):
             lanes.append([])
-        lanes[number].append((start, end))
+        insort(lanes[number], room)
         found[mark] = number
     return found
+
+
+def _is_free(taken: Sequence[tuple[int, int]], start: int, end: int) -> bool:
+    """Whether a part meets none of the parts that are taken, which are in order."""
+    place = bisect(taken, (start, end))
+    return (place == 0 or taken[place - 1][1] <= start) and (place == len(taken) or end <= taken[place][0])
 
 
 def _segment(
@@ -106,18 +137,22 @@ def _segment(
     lines = []
     side = "100%" if any(bidirectional(char) in ("R", "AL") for char in text) else "0"
     for mark in marks:
-        thickness = 5 if mark.line == "thick" else 3
+        thickness = THICK if mark.is_thick else THIN
         below = (n_lanes - lanes[mark]) * LANE - thickness
-        image = _LINES[mark.line].format(c=mark.colour)
+        image = line_image(mark.line, mark.colour)
         width = "calc(100% - 2px)" if mark.end == end else "100%"
         lines.append(f"{image} {side} calc(100% - {below}px)/{width} {thickness}px no-repeat")
     labels = "".join(
-        f'<b aria-hidden="true" data-l="{escape(m.label)}" '
+        f'<b aria-hidden="true" data-l="{escape(m.label)}"{_score(m)} '
         f'style="bottom:{(n_lanes - 1 - lanes[m]) * LANE}px;color:{m.colour}"></b>'
         for m in starting
     )
     notes = "\n".join(dict.fromkeys(m.note or m.label for m in marks))
     return f'<span title="{escape(notes)}" style="background:{",".join(lines)}">{labels}{escape(text)}</span>'
+
+
+def _score(mark: Mark) -> str:
+    return f' data-s="{escape(mark.score)}"' if mark.score else ""
 
 
 def _order(mark: Mark) -> tuple[int, int, str, str]:
@@ -134,7 +169,7 @@ def _first_word_end(text: str, mark: Mark) -> int:
 
 def _label_room(text: str, mark: Mark) -> int:
     """How many characters of the text, from the start of the mark on, its label covers."""
-    wanted = min(LABEL_WIDTH * _width(mark.label) + 1.5, 40)
+    wanted = min(LABEL_WIDTH * _width(f"{mark.label} {mark.score}") + 2, 40)
     for position in range(mark.start, len(text)):
         if wanted <= 0:
             return position - mark.start

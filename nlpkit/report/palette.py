@@ -2,70 +2,78 @@
 
 from __future__ import annotations
 
-import colorsys
 from collections.abc import Iterable
-from functools import cache
+from dataclasses import dataclass
 from zlib import crc32
 
 LIGHT, DARK = "#ffffff", "#16191e"
 """The two grounds of a page."""
 
-HUES = (212, 25, 130, 280, 52, 330, 178, 358, 238, 12, 100, 305, 38, 345, 158, 195)
-"""Hues in degrees; the first half is easily told apart and used first."""
+COLOURS = (
+    ("#235193", "#5787ce"),
+    ("#03642b", "#82ec9c"),
+    ("#9e2e21", "#f07968"),
+    ("#8811d0", "#b96dfc"),
+    ("#9f6700", "#e3a757"),
+    ("#b82d67", "#f85093"),
+    ("#6140f4", "#9fa1f5"),
+    ("#cf19b4", "#eea0db"),
+    ("#ac38b8", "#bb6cc2"),
+    ("#4a3595", "#8c7de4"),
+    ("#4a6600", "#a5de08"),
+    ("#7e2b14", "#f34e1b"),
+    ("#af5362", "#f693a0"),
+    ("#1468a3", "#70bbfc"),
+    ("#8c395f", "#d36495"),
+    ("#517a28", "#88cb43"),
+)
+"""The colours on the light and on the dark ground.
 
-CONTRAST = 5.5
-"""Least contrast between a colour and its ground (WCAG asks 4.5 of text)."""
+Any two differ in hue or lightness. Each half of eight is chosen so that its colours also differ for eyes that lack the
+red or the green receptors; the two halves are told apart by the style of the line.
+"""
 
+LINES = ("solid", "double", "dashed", "dash-dot")
+"""Styles of lines, one for each eight labels."""
 
-def luminance(colour: str) -> float:
-    """Relative luminance of ``#rrggbb`` as WCAG 2 defines it, 0 for black to 1 for white."""
-    channels = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
-    linear = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
-    return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-
-
-def contrast(one: str, other: str) -> float:
-    """Contrast ratio of two colours, from 1 to 21.
-
-    >>> round(contrast("#000000", "#ffffff"))
-    21
-    """
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
-
-
-@cache
-def shade(hue: int, ground: str) -> str:
-    """The colour of a hue that is nearest to middle lightness and readable on the ground."""
-    steps = range(50, 0, -1) if luminance(ground) > 0.5 else range(50, 100)
-    for lightness in steps:
-        red, green, blue = colorsys.hls_to_rgb(hue / 360, lightness / 100, 0.72)
-        colour = f"#{round(255 * red):02x}{round(255 * green):02x}{round(255 * blue):02x}"
-        if contrast(colour, ground) >= CONTRAST:
-            break
-    return colour
+HALF = len(COLOURS) // 2
 
 
-def slots(labels: Iterable[str]) -> dict[str, int]:
-    """A colour number for each label; the same label has the same one on every page, unless two labels would share it.
+@dataclass(frozen=True)
+class Look:
+    """How a label is drawn: a CSS colour for either ground, and the style of its line."""
 
-    >>> slots(["Person", "Place"]) == slots(["Place", "Person", "Place"])
+    colour: str
+    line: str
+
+
+def looks(labels: Iterable[str]) -> dict[str, Look]:
+    """A look for each label; the same label has the same one on every page, unless two labels would share it.
+
+    No two of the first 32 labels look alike, and the first eight have solid lines.
+
+    >>> looks(["Person", "Place"]) == looks(["Place", "Person", "Place"])
     True
     """
-    half = len(HUES) // 2
-    found: dict[str, int] = {}
+    slots: dict[str, int] = {}
     for label in sorted(set(labels)):
-        wanted = crc32(label.encode("utf-8", "surrogatepass")) % half
-        order = [first + (wanted + step) % half for first in (0, half) for step in range(half)]
-        taken = set(found.values())
-        found[label] = next((slot for slot in order if slot not in taken), wanted)
-    return found
+        wanted = crc32(label.encode("utf-8", "surrogatepass")) % HALF
+        order = [first + (wanted + step) % HALF for first in range(0, HALF * len(LINES), HALF) for step in range(HALF)]
+        taken = set(slots.values())
+        slots[label] = next((slot for slot in order if slot not in taken), wanted)
+    return {label: Look(colour(slot), LINES[slot // HALF]) for label, slot in slots.items()}
+
+
+def colour(number: int) -> str:
+    """A CSS colour for a number from 0 on; they repeat after sixteen.
+
+    >>> colour(0) == colour(16)
+    True
+    """
+    return f"var(--c{number % len(COLOURS)})"
 
 
 def palette_css() -> str:
-    """CSS variables ``--c0`` and so on, for both grounds."""
-
-    def variables(ground: str) -> str:
-        return "".join(f"--c{i}:{shade(hue, ground)};" for i, hue in enumerate(HUES))
-
-    return f":root{{{variables(LIGHT)}}}@media (prefers-color-scheme:dark){{:root{{{variables(DARK)}}}}}"
+    """CSS variables ``--c0`` and so on, for both grounds; paper is always light."""
+    light, dark = ("".join(f"--c{i}:{pair[ground]};" for i, pair in enumerate(COLOURS)) for ground in (0, 1))
+    return f":root{{{light}}}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"

@@ -10,6 +10,7 @@ from pathlib import Path
 from nlpkit.errors import DataError
 from nlpkit.report.curves import STYLE, line_chart
 from nlpkit.report.html import Section, data_table, escape, html_page
+from nlpkit.results import percent
 
 SELECT = "dev_score"
 """The column that picks the best epoch."""
@@ -31,15 +32,18 @@ def run_report(folder: str | Path) -> str:
     """
     folder = Path(folder)
     rows = _read_rows(folder / "metrics.csv")
-    phases = list(dict.fromkeys(row.get("phase", "") for row in rows))
-    sections = []
-    for phase in phases:
-        part = [row for row in rows if row.get("phase", "") == phase]
-        sections += _phase_sections(part, f"{phase}: " if phase else "")
+    phases: dict[str, list[Row]] = {}
+    for row in rows:
+        phases.setdefault(row.get("phase") or "", []).append(row)
+    sections, lead = [], []
+    for phase, part in phases.items():
+        prefix = f"{phase}: " if phase else ""
+        sections += _phase_sections(part, prefix)
+        lead.append(_lead(part, prefix))
     if not rows:
         sections.append(Section("Epochs", "<p>No epoch is finished.</p>"))
     settings = _settings(folder / "config.yaml")
-    return html_page(f"Run {folder.resolve().name}", [*sections, *settings], lead=_lead(rows))
+    return html_page(f"Run {folder.resolve().name}", [*sections, *settings], lead="".join(lead))
 
 
 def _phase_sections(rows: Sequence[Row], prefix: str) -> list[Section]:
@@ -49,30 +53,62 @@ def _phase_sections(rows: Sequence[Row], prefix: str) -> list[Section]:
     losses = [c for c in numeric if "loss" in c or c.startswith("train_")]
     rates = [c for c in numeric if c.startswith("lr")]
     scores = [c for c in numeric if c.startswith(("dev_", "val_", "test_")) and c not in losses]
+    best = _best(rows)
+    is_share = _are_shares(rows, scores)
     sections = []
     for title, names in (("Dev scores", scores), ("Loss", losses), ("Learning rate", rates)):
         if names:
             series = {name: _points(rows, x, name) for name in names}
-            values = [y for points in series.values() for _, y in points]
-            is_share = title == "Dev scores" and all(0 <= y <= 1 for y in values)
-            chart = line_chart(title, series, x_label=x or "row", is_share=is_share)
-            note = '<p class="soft small">Percent.</p>' if is_share else ""
-            sections.append(Section(prefix + title, note + chart, RUN_STYLE))
-    best = _best(rows)
-    table = data_table(
-        columns,
-        [[_cell(row.get(c)) + (" (best)" if row is best and c == x else "") for c in columns] for row in rows],
-        numeric=[i for i, c in enumerate(columns) if c in numeric],
-    )
+            chart = line_chart(
+                prefix + title,
+                series,
+                x_label=x or "row",
+                is_share=is_share and names is scores,
+                best=_value(best.get(x)) if best is not None and x else None,
+            )
+            sections.append(Section(prefix + title, chart, RUN_STYLE))
+    percents = scores if is_share else []
+    shown = [c for c in columns if c == x or c in scores or "loss" in c or c == "seconds"]
+    rest = [c for c in columns if c == x or c not in shown]
+    table = _epochs(rows, shown, numeric, percents, best)
+    if len(rest) > 1 or not x:
+        table += f"<details><summary>Other columns</summary>{_epochs(rows, rest, numeric, [], best)}</details>"
     return [*sections, Section(prefix + "Epochs", table, RUN_STYLE)]
 
 
-def _lead(rows: Sequence[Row]) -> str:
+def _epochs(
+    rows: Sequence[Row], columns: Sequence[str], numeric: Sequence[str], percents: Sequence[str], best: Row | None
+) -> str:
+    """A table of epochs; the first column of the best one says so."""
+
+    def cell(row: Row, column: str) -> str:
+        value = _value(row.get(column))
+        if column in percents and value is not None:
+            return percent(value)
+        return _cell(row.get(column)) + (" (best)" if row is best and column == columns[0] else "")
+
+    return data_table(
+        columns,
+        [[cell(row, c) for c in columns] for row in rows],
+        caption="Scores in percent." if percents else "",
+        numeric=[i for i, c in enumerate(columns) if c in numeric],
+        best=next((i for i, row in enumerate(rows) if row is best), None),
+    )
+
+
+def _lead(rows: Sequence[Row], prefix: str) -> str:
     best = _best(rows)
     if best is None:
         return ""
-    text = f"Best {SELECT}: {_cell(best[SELECT])} in epoch {best.get('epoch', '?')} of {len(rows)}."
+    score = percent(_value(best[SELECT])) + " percent" if _are_shares(rows, [SELECT]) else _cell(best[SELECT])
+    text = f"{prefix}Best {SELECT}: {score} in epoch {best.get('epoch', '?')} of {len(rows)}."
     return f'<p class="soft">{escape(text)}</p>'
+
+
+def _are_shares(rows: Sequence[Row], columns: Sequence[str]) -> bool:
+    """Whether all values are fractions of 1."""
+    values = [value for row in rows for c in columns if (value := _value(row.get(c))) is not None]
+    return all(0 <= value <= 1 for value in values)
 
 
 def _best(rows: Sequence[Row]) -> Row | None:
@@ -117,4 +153,6 @@ def _value(text: str | None) -> float | None:
 
 def _cell(text: str | None) -> str:
     value = _value(text)
-    return text or "" if value is None or value.is_integer() else f"{value:.4g}"
+    if value is None:
+        return text or ""
+    return f"{value:.0f}" if value.is_integer() or abs(value) >= 1e4 else f"{value:.4g}"

@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from nlpkit.metrics.counts import Counts
-from nlpkit.report.html import Section, data_table, escape
+from nlpkit.report.html import Section, data_table, escape, scroll_box
 from nlpkit.results import percent
+from nlpkit.wording import plural
 
 if TYPE_CHECKING:
     from nlpkit.results import EvaluationReport
 
 COLUMNS = ("precision", "recall", "F1", "gold", "predicted", "correct")
+BAR = "F1, 0 to 100"
+"""The head of the column with bars."""
 
 BAR_STYLE = """
 .bars td,.bars th{padding-top:.2rem;padding-bottom:.2rem}
@@ -24,9 +27,11 @@ def score_section(report: EvaluationReport) -> Section:
     """All metrics of the report, with a bar for F1, and the notes."""
     counted = {k: m for k, m in report.metrics.items() if isinstance(m, Counts)}
     numbers = {k: m for k, m in report.metrics.items() if not isinstance(m, Counts)}
-    parts = [
-        f'<p class="soft">{report.n:,} records. Scores in percent; a hyphen stands where a score is undefined.</p>'
-    ]
+    parts: list[str] = []
+    parts.append(
+        f'<p class="soft">{report.n:,} {plural(report.n, "record")}. Scores in percent; '
+        "a hyphen stands where a score is undefined.</p>"
+    )
     if counted:
         parts.append(count_table("metric", counted))
     if numbers:
@@ -53,9 +58,9 @@ def count_table(title: str, rows: Mapping[str, Counts]) -> str:
         cells = "".join(f'<td class="n">{escape(value)}</td>' for value in values)
         bar = _bar(c.f1)
         body.append(f'<tr><th scope="row">{escape(name)}</th>{cells}<td class="bar">{bar}</td></tr>')
-    return (
-        f'<div class="scroll"><table class="bars"><thead><tr><th scope="col">{escape(title)}</th>{head}'
-        f"<td></td></tr></thead><tbody>{''.join(body)}</tbody></table></div>"
+    return scroll_box(
+        f'<table class="bars"><thead><tr><th scope="col">{escape(title)}</th>{head}'
+        f'<th scope="col">{BAR}</th></tr></thead><tbody>{"".join(body)}</tbody></table>'
     )
 
 
@@ -63,6 +68,6 @@ def _bar(value: float | None) -> str:
     width = 100 * (value or 0)
     return (
         '<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
-        '<rect width="100" height="10" style="fill:var(--panel)"/>'
+        '<rect width="100" height="10" style="fill:var(--line)"/>'
         f'<rect width="{width:.1f}" height="10" style="fill:var(--c0)"/></svg>'
     )

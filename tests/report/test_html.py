@@ -8,39 +8,9 @@ from hypothesis import strategies as st
 
 from nlpkit.metrics import Counts
 from nlpkit.report.html import Section, data_table, escape, html_page
-from nlpkit.report.palette import DARK, HUES, LIGHT, contrast, palette_css, shade, slots
 from nlpkit.results import EvaluationReport
 
 HOSTILE = "<script>alert('x')</script> \"q\" & </style></title><img src=x onerror=alert(1)>"
-
-
-@pytest.mark.parametrize("ground", [LIGHT, DARK])
-@pytest.mark.parametrize("hue", HUES)
-def test_every_colour_is_readable_on_both_grounds(hue: int, ground: str) -> None:
-    assert contrast(shade(hue, ground), ground) >= 4.5
-    assert shade(hue, ground) in palette_css()
-
-
-def test_fixed_colours_of_the_page_are_readable() -> None:
-    page = html_page("x", [])
-    for name in ("ink", "soft", "bad", "good"):
-        light, dark = re.findall(rf"--{name}:(#[0-9a-f]{{6}})", page)
-        assert contrast(light, LIGHT) >= 4.5
-        assert contrast(dark, DARK) >= 4.5
-
-
-def test_contrast_equals_published_values() -> None:
-    assert contrast("#ffffff", "#000000") == pytest.approx(21)
-    assert contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.01)
-    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
-
-
-def test_labels_keep_their_colour_and_do_not_share_one() -> None:
-    labels = [f"label{i}" for i in range(len(HUES))]
-    assert len(set(slots(labels).values())) == len(HUES)
-    alone = {label: slots([label])[label] for label in labels}
-    assert slots(["label3", "label3"]) == {"label3": alone["label3"]}
-    assert slots(f"label{i}" for i in range(100)).keys() == {f"label{i}" for i in range(100)}
 
 
 @given(st.text())
@@ -109,8 +79,30 @@ def test_scores_on_the_page(read_page) -> None:
     assert any("<b> (1)" in text for text in page.texts("p"))
 
 
-def test_few_labels_get_colours_that_are_easily_told_apart() -> None:
-    labels = ["Person", "Place", "Org", "Date", "Company", "Position", "Field", "Law"]
-    hues = sorted(HUES[slot] for slot in slots(labels).values())
-    gaps = [(b - a) % 360 for a, b in zip(hues, [*hues[1:], hues[0]], strict=True)]
-    assert min(gaps) >= 25
+def test_every_column_has_a_head(read_page) -> None:
+    report = EvaluationReport(model="m", data="d", n=1, metrics={"entity": Counts(1, 2, 4), "auroc": 0.9}, per_label={})
+    page = read_page(report.to_html())
+    assert "F1, 0 to 100" in page.texts("th")
+    assert all(text.strip() for text in page.texts("th"))
+    head, row, *_ = page.source.split("</tr>")
+    assert head.count("<th scope") == row.count("<th") + row.count("<td") - row.count("<thead")
+    assert page.texts("p")[0].startswith("1 record. ")
+
+
+def test_tables_scroll_by_keyboard_too_and_keep_their_heads(read_page) -> None:
+    page = read_page(html_page("x", [Section("a", data_table(["a_long_name", "b"], [["1", "2"], ["3", "4"]], best=1))]))
+    [(box, _)] = page.find("div", "scroll")
+    assert box["tabindex"] == "0"
+    assert box["aria-label"]
+    assert [attributes.get("class") for attributes, _ in page.find("tr")] == [None, None, "best"]
+    css = "".join(page.texts("style"))
+    assert re.search(r"thead th\{[^}]*position:sticky;top:0", css)
+    assert re.search(r"th:first-child\{[^}]*position:sticky;left:0", css)
+    assert "a_long_name" in page.texts("th")
+
+
+def test_paper_is_light_and_keeps_lines_and_bars() -> None:
+    page = html_page("x", [])
+    assert page.count("@media screen and (prefers-color-scheme:dark)") == 2
+    assert "print-color-adjust:exact" in page
+    assert ":focus-visible" in page

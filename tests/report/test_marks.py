@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import re
+from time import process_time
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nlpkit.report.marks import Mark, assign_lanes, marked_text
+from nlpkit.report.marks import LABEL, LABEL_FONT, LANE, THICK, Mark, assign_lanes, marked_text
 
 HARD = [
     "",
@@ -97,10 +98,31 @@ def test_lines_lie_inside_the_room_below_the_words(read_page) -> None:
     ]
     assert len(set(heights)) == 5
     assert min(heights) >= 0
-    assert max(heights) < 5 * 17
+    assert max(heights) < 5 * LANE
     assert page.find("p")[0][0]["style"] == "--lanes:5"
 
 
 def test_marks_outside_the_text_are_left_out(read_page) -> None:
     page = read_page(marked_text("abc", [Mark(-1, 2, "L", "c"), Mark(2, 9, "L", "c"), Mark(1, 1, "L", "c")]))
     assert page.find("span") == []
+
+
+def test_letters_with_accents_and_descenders_have_room_in_their_line() -> None:
+    # From the top of an accented capital to the end of a descender, common fonts need 1.36 times their size.
+    assert LABEL >= 1.36 * LABEL_FONT
+    assert LABEL + THICK <= LANE
+
+
+def test_score_stands_behind_the_label_and_takes_room(read_page) -> None:
+    page = read_page(marked_text("Bo met Al", [Mark(0, 2, "P", "a", score="0.93"), Mark(7, 9, "P", "a")]))
+    assert [attributes.get("data-s") for attributes, _ in page.find("b")] == ["0.93", None]
+    assert page.texts("p") == ["Bo met Al"]
+    near = Mark(3, 6, "P", "a")
+    assert len(set(assign_lanes("Bo met Al", [Mark(0, 2, "P", "a", score="0.93"), near]).values())) == 2
+
+
+def test_thousands_of_marks_take_little_time() -> None:
+    marks = [Mark(i, i + 3, "L", "c") for i in range(0, 60_000, 4)]
+    before = process_time()
+    assign_lanes("x" * 60_000, marks)
+    assert process_time() - before < 5

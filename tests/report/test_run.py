@@ -22,9 +22,10 @@ def test_report_of_a_run(tmp_path: Path, read_page) -> None:
     (tmp_path / "config.yaml").write_text("model:\n  name: '<b>'\n", encoding="utf-8")
     page = read_page(run_report(tmp_path))
     assert page.texts("h2") == ["Dev scores", "Loss", "Learning rate", "Epochs", "Settings"]
-    assert len(page.find("svg", "chart")) == 3
-    assert "Best dev_score: 0.75 in epoch 2 of 3." in page.texts("p")
-    assert "2 (best)200.50.00050.750.6253.5y" in page.texts("tr")
+    assert len(page.find("figure", "chart")) == 3
+    assert "Best dev_score: 75.0 percent in epoch 2 of 3." in page.texts("p")
+    assert page.texts("tr", "best") == ["2 (best)0.575.062.53.5", "2 (best)200.0005y"]
+    assert [len(page.find("line", "best")), page.texts("summary")] == [3, ["Other columns"]]
     assert "<odd>" in page.texts("th")
     assert page.texts("pre") == ["model:\n  name: '<b>'\n"]
     assert {tag for tag, _, _ in page.elements}.isdisjoint({"script", "img", "link"})
@@ -53,3 +54,31 @@ def test_folder_that_is_no_run_is_an_error_with_the_remedy(tmp_path: Path, conte
         (tmp_path / "metrics.csv").write_bytes(content)
     with pytest.raises(DataError, match="nlpkit fit --out"):
         run_report(tmp_path)
+
+
+def test_each_phase_names_its_own_best_epoch(tmp_path: Path, read_page) -> None:
+    write(tmp_path, "phase,epoch,dev_score\nfirst,1,0.9\nfirst,2,0.5\nsecond,1,0.2\nsecond,2,0.4\n")
+    page = read_page(run_report(tmp_path))
+    leads = [text for text in page.texts("p") if "Best" in text]
+    assert leads == [
+        "first: Best dev_score: 90.0 percent in epoch 1 of 2.",
+        "second: Best dev_score: 40.0 percent in epoch 2 of 2.",
+    ]
+    assert [text for text in page.texts("text") if text.startswith("best")] == ["best epoch: 1", "best epoch: 2"]
+
+
+def test_scores_that_are_no_shares_stay_as_they_are(tmp_path: Path, read_page) -> None:
+    page = read_page(run_report(write(tmp_path, "epoch,dev_score,dev_loss\n1,12.5,30000.0\n2,11,3\n")))
+    assert page.texts("tr", "best") == ["1 (best)12.530000"]
+    assert "Best dev_score: 12.5 in epoch 1 of 2." in page.texts("p")
+
+
+def test_the_table_shows_scores_and_loss_and_folds_the_rest(tmp_path: Path, read_page) -> None:
+    write(
+        tmp_path, "epoch,step,train_loss,train_spans,lr_head,dev_score,seconds,records_per_second\n1,2,3,4,5,0.6,7,8\n"
+    )
+    page = read_page(run_report(tmp_path))
+    columns = page.texts("th")
+    shown = columns[: columns.index("seconds") + 1]
+    assert shown == ["epoch", "train_loss", "dev_score", "seconds"]
+    assert {"step", "train_spans", "lr_head", "records_per_second"} <= set(columns[len(shown) :])
