@@ -292,8 +292,8 @@ def _brief(score: float | None) -> str:
 
 
 def _has_scores(record: IERecord) -> bool:
-    items = (*(record.entities or ()), *(record.relations or ()), *(e.trigger for e in record.events or ()))
-    return any(item.score is not None for item in items)
+    groups = (record.entities or (), record.relations or (), [e.trigger for e in record.events or ()])
+    return any(item.score is not None for group in groups for item in group)
 
 
 def _n_rows(record: IERecord) -> int:

@@ -124,7 +124,9 @@ def _lines(series: Mapping[str, Points], place_x: Place, place_y: Place, is_shar
         sample = f'<svg width="{width}" height="10" aria-hidden="true">{_strokes(f"M0 5H{width}", members)}</svg>'
         name = " = ".join(names[number] for number in members)
         keys.append((places[-1][1], f"<li>{sample}{escape(name)} {_number(points[-1][1], is_share)}</li>"))
-    return tuple("".join(part for _, part in sorted(parts, key=lambda p: p[0])) for parts in (lines, keys))
+    lines.sort(key=lambda part: part[0])
+    keys.sort(key=lambda part: part[0])
+    return "".join(part for _, part in lines), "".join(part for _, part in keys)
 
 
 def _strokes(path: str, members: Sequence[int]) -> str:
