@@ -370,7 +370,7 @@ def test_full_disk_while_a_checkpoint_is_written(tiny, full_run, tmp_path, monke
         save(content, file)
 
     monkeypatch.setattr(torch, "save", full)
-    with pytest.raises(NlpkitError, match=r"No space left.*--resume"):
+    with pytest.raises(NlpkitError, match=r"No space left.*resume=True"):
         tiny.train(out, save_best=lambda folder: None)
     monkeypatch.undo()
     tiny.train(out, resume=True)
