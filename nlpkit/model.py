@@ -51,7 +51,7 @@ class NlpkitModel(ABC):
         """Answer one input, or an iterable of inputs by an iterator of results in the same order."""
 
     def evaluate(self, data: Any, *args: Any, **options: Any) -> EvaluationReport:
-        """Score the model on annotated data."""
+        """Score the model on annotated data; the option ``on_record`` is called after each record."""
         raise ConfigError(f"a {self.name} model cannot be evaluated")
 
     @abstractmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, overload
@@ -215,6 +215,7 @@ class UTCIE(NlpkitModel):
         threshold: Threshold | None = None,
         overlap: OverlapPolicy | None = None,
         batch_size: int | None = None,
+        on_record: Callable[[], object] | None = None,
     ) -> IEReport:
         """Score the model on annotated data.
 
@@ -226,6 +227,7 @@ class UTCIE(NlpkitModel):
             threshold: See :meth:`predict`.
             overlap: See :meth:`predict`.
             batch_size: See :meth:`predict`.
+            on_record: Called after each record, for a progress bar.
 
         Raises:
             DataError: Something is wrong with the records, or there is none.
@@ -250,6 +252,8 @@ class UTCIE(NlpkitModel):
         for gold, result in self._stream(records, answer):
             n_records += 1
             scorer.add(gold, result)
+            if on_record is not None:
+                on_record()
         if not n_records:
             raise DataError(f"{describe(data)}: there is no record in it; nothing to evaluate")
         return scorer.report()

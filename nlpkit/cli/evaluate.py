@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from nlpkit.cli.folder import load, open_folder
 from nlpkit.cli.options import Parser, add_force_option, add_prediction_options, prediction_settings, require_files
-from nlpkit.cli.output import open_output, require_places
-from nlpkit.data.lines import dump_line
+from nlpkit.cli.output import is_terminal, open_output, require_places
+from nlpkit.cli.progress import progress_bar
+from nlpkit.data.lines import count_lines, dump_line
 from nlpkit.errors import ConfigError
+from nlpkit.wording import counted
 
 if TYPE_CHECKING:
     from nlpkit.results import EvaluationReport
@@ -44,7 +46,9 @@ def run(words: Sequence[str]) -> int:
     settings = prediction_settings(found)
     reports = []
     for file in found.files:
-        report = model.evaluate(file, **settings)
+        is_shown = is_terminal(sys.stderr)
+        with progress_bar("record", count_lines(file) if is_shown else None, is_shown=is_shown) as advance:
+            report = model.evaluate(file, on_record=advance, **settings)
         reports.append(report)
         if not found.json:
             print(report if len(reports) == 1 else f"\n{report}", flush=True)
@@ -81,4 +85,4 @@ def _write_errors(path: str, reports: Sequence[EvaluationReport], *, force: bool
                 line = error if len(reports) == 1 else {"data": report.data, **error}
                 handle.write(f"{dump_line(line)}\n")
                 n_errors += 1
-    print(f"nlpkit: {n_errors} records with mistakes written to {path}", file=sys.stderr)
+    print(f"nlpkit: {counted(n_errors, 'record')} with mistakes written to {path}", file=sys.stderr)

@@ -24,7 +24,7 @@ class Model(Protocol):
         ...
 
     def evaluate(self, data: str, **settings: object) -> EvaluationReport:
-        """Scores on a file."""
+        """Scores on a file; ``on_record`` among the settings is called after each record."""
         ...
 
 

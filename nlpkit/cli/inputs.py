@@ -6,7 +6,16 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Protocol, cast
 
-from nlpkit.data.lines import JSON_SUFFIXES, TEXT_SUFFIX, BadLineError, Source, parse_object, read_lines, suffix_of
+from nlpkit.data.lines import (
+    JSON_SUFFIXES,
+    TEXT_SUFFIX,
+    BadLineError,
+    Source,
+    count_lines,
+    parse_object,
+    read_lines,
+    suffix_of,
+)
 from nlpkit.errors import ConfigError, DataError, Problem
 from nlpkit.registry import ModelSpec
 
@@ -72,6 +81,12 @@ class Inputs:
                 yield item
             if self.problems:
                 return
+
+    def total(self) -> int | None:
+        """How many items there will be, None if that cannot be known; reads the files once."""
+        counts = [count_lines(path, keep_blank=kind == "text") for path, kind in self.kinds]
+        known = [count for count in counts if count is not None]
+        return sum(known) if len(known) == len(counts) else None
 
     def check(self) -> None:
         """Raise what ended the inputs early.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TextIO, cast
 
 from nlpkit.cli.folder import load, open_folder
@@ -17,10 +18,11 @@ from nlpkit.cli.options import (
     require_files,
 )
 from nlpkit.cli.output import STDOUT, flushed, is_terminal, open_output, require_places
+from nlpkit.cli.progress import progress_bar, watched
 from nlpkit.cli.tally import InputTally
 from nlpkit.data.lines import suffix_of
 from nlpkit.errors import ConfigError
-from nlpkit.wording import did_you_mean
+from nlpkit.wording import counted, did_you_mean
 
 Writer = Callable[[Iterable[object], TextIO], None]
 
@@ -41,16 +43,23 @@ def run(words: Sequence[str]) -> int:
     tally = InputTally()
     if STDIN in files and is_terminal(sys.stdin):
         print("nlpkit: type a text a line, end with Ctrl-D", file=sys.stderr)
-    with open_output(found.output, force=found.force) as handle:
-        results = tally.watch(model.predict(inputs, **settings))
+    with open_output(found.output, force=found.force) as handle, _progress(inputs, handle) as advance:
+        results = watched(tally.watch(model.predict(inputs, **settings)), advance)
         write(flushed(results, handle) if handle is sys.stdout else results, handle)
         handle.flush()
         inputs.check()
     for line in tally.lines():
         print(f"nlpkit: {line}", file=sys.stderr)
     if handle is not sys.stdout:
-        print(f"nlpkit: {inputs.n_items} results written to {found.output}", file=sys.stderr)
+        print(f"nlpkit: {counted(inputs.n_items, 'result')} written to {found.output}", file=sys.stderr)
     return 0
+
+
+def _progress(inputs: Inputs, handle: TextIO) -> AbstractContextManager[Callable[[], None]]:
+    """A bar, unless the results are read where it would be, or texts are typed in."""
+    is_typed = any(path == STDIN for path, _ in inputs.kinds) and is_terminal(sys.stdin)
+    is_shown = not is_typed and is_terminal(sys.stderr) and not is_terminal(handle)
+    return progress_bar("text", inputs.total() if is_shown else None, is_shown=is_shown)
 
 
 def _parser() -> Parser:

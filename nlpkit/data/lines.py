@@ -93,6 +93,17 @@ def read_lines(path: str | Path, problems: list[Problem], *, keep_blank: bool = 
         )
 
 
+def count_lines(path: str | Path, *, keep_blank: bool = False) -> int | None:
+    """How many lines :func:`read_lines` will give; None if that cannot be known, as of a pipe."""
+    if not Path(path).is_file():
+        return None
+    try:
+        with _open(Path(path)) as handle:
+            return sum(1 for line in handle if keep_blank or line.strip())
+    except (OSError, EOFError, zlib.error):  # reading says what is wrong
+        return None
+
+
 def read_objects(path: str | Path, problems: list[Problem]) -> Iterator[tuple[int, dict[str, Any]]]:
     """The JSON objects of a file with one object a line, with their line numbers; bad lines go to ``problems``."""
     for number, line in read_lines(path, problems):

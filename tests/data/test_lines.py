@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 
 import pytest
 
-from nlpkit.data.lines import BadLineError, parse_object, read_lines, read_objects
+from nlpkit.data.lines import BadLineError, count_lines, parse_object, read_lines, read_objects
 
 
 def lines_of(path):
@@ -113,3 +114,21 @@ def test_good_json_is_left_as_it_is():
     value = {"a": "\u2028 \x7f é", "b": [1, 1.5, None, True], "c": {"d": {}}}
     assert parse_object(json.dumps(value)) == value
     assert parse_object(json.dumps(value, ensure_ascii=False)) == value
+
+
+@pytest.mark.parametrize("keep_blank", [False, True])
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+def test_lines_are_counted_as_they_are_read(tmp_path, name, keep_blank):
+    path = tmp_path / name
+    content = b"one\n\n  \r\ntwo\nthree"
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    read = list(read_lines(path, [], keep_blank=keep_blank))
+    assert count_lines(path, keep_blank=keep_blank) == len(read) == (5 if keep_blank else 3)
+
+
+def test_what_cannot_be_counted_is_not_touched(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    assert count_lines(tmp_path / "pipe") is None
+    assert count_lines(tmp_path / "nothing.txt") is None
+    (tmp_path / "broken.gz").write_bytes(gzip.compress(b"one\n" * 1000)[:30])
+    assert count_lines(tmp_path / "broken.gz") is None

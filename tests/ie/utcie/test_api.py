@@ -613,3 +613,9 @@ def test_bf16_gives_nearly_the_same_scores(fitted: Any, few_records: list[Any], 
         assert all(abs(a.score - b.score) < 0.05 for a, b in zip(full.entities, half.entities, strict=True))
     with pytest.raises(ConfigError, match="expected fp32 or bf16"):
         nlpkit.load(tmp_path / "model", precision="fp16")
+
+
+def test_evaluate_says_after_each_record_that_it_is_done(fitted, few_records):
+    done = []
+    fitted.evaluate(few_records[:3], on_record=lambda: done.append(1))
+    assert len(done) == 3
