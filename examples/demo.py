@@ -1,7 +1,8 @@
 """Train UTC-IE on the bundled sample, compare it with a dictionary, extract from new sentences and draw them.
 
-Run by ``make demo``; about four minutes on two cores. Everything that is written goes to ``demo-output/``, which is
-overwritten. The exit status is 0 only if the model is clearly ahead of the dictionary on every score.
+Run by ``make demo``. Everything that is written goes to ``demo-output/``: a run that was stopped goes on there, and one
+that came to its end is overwritten. The exit status is 0 only if the model is clearly ahead of the dictionary on every
+score, and 130 if it was stopped.
 """
 
 from __future__ import annotations
@@ -12,9 +13,16 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
+
+from nlpkit.threads import wait_passively
+
+if TYPE_CHECKING:
+    from nlpkit.ie import UTCIE
+    from nlpkit.ie.types import IERecord
 
 OUT = Path(__file__).resolve().parent.parent / "demo-output"
 
@@ -23,7 +31,15 @@ METRICS = ("entity", "relation", "relation_strict", "trigger", "argument")
 CLEAR_LEAD = 0.10
 """The model is clearly ahead if its F1 score is higher by at least this."""
 
-NEW_SENTENCES = (
+LEARNED_SENTENCES = (
+    "Harvenmoor has bought Tresselby for $12 million.",
+    "Edda Korhavan started as treasurer of Wickenbeck Energy on 3 March.",
+    "Penharrow Labs has sued Candlewright Optics over a patent.",
+    "Lisbrooke Foods launched the Sollumar in Vellbridge on Monday.",
+)
+"""Said as some training sentence says it, of names that occur nowhere in the sample."""
+
+HARDER_SENTENCES = (
     "Harvenmoor Foods bought Tresselby Dairy for $12 million last week and named Edda Korhavan chief executive.",
     "Nils Asterhagen has moved from Wickenbeck Energy to the Vellmarsh office of Ostrane Bank.",
     "The Lisbrooke firm Candlewright Optics launched the Sollumar 3 on Monday and was sued by Penharrow Labs.",
@@ -77,8 +93,34 @@ def _percent(score: float | None) -> str:
     return "-" if score is None else f"{100 * score:.1f}"
 
 
+def fit_or_go_on(model: UTCIE, train: list[IERecord], dev: list[IERecord], run: Path, console: Console) -> None:
+    """Train the model; a run that was stopped goes on where it was, if it is still the same run."""
+    from nlpkit.errors import ConfigError, ModelFormatError
+
+    if (run / "last" / "state.json").exists():
+        console.print("Going on with the run that was stopped.")
+        try:
+            model.fit(train, dev, out=run, resume=True)
+            return
+        except (ConfigError, ModelFormatError) as error:
+            console.print(f"It cannot go on, so it begins anew: {error}", markup=False)
+    if run.exists():
+        shutil.rmtree(run)
+    model.fit(train, dev, out=run)
+
+
 def main(out: Path = OUT) -> int:
     """Run the demo and return its exit status."""
+    wait_passively()  # before torch is imported
+    try:
+        return run_demo(out)
+    except KeyboardInterrupt:
+        print("stopped; make demo goes on from here", file=sys.stderr)
+        return 130
+
+
+def run_demo(out: Path) -> int:
+    """Train, compare, extract, draw."""
     from nlpkit.ie import UTCIE
     from nlpkit.ie.baseline import DictionaryBaseline
     from nlpkit.ie.metrics import score_records
@@ -92,11 +134,15 @@ def main(out: Path = OUT) -> int:
     started = time.monotonic()
     console = Console()
     train, dev, test = (list(read_records([sample_path(split)])) for split in ("train", "dev", "test"))
+    sentences = (*LEARNED_SENTENCES, *HARDER_SENTENCES)
     console.print(
-        f"The sample: {len(train)} sentences to train on, {len(dev)} to pick the best epoch, {len(test)} held out."
+        f"This trains UTC-IE on {len(train)} invented news sentences, with {len(dev)} more to pick the best epoch,\n"
+        f"scores it on {len(test)} others beside a dictionary, and lets it read {len(sentences)} new ones.\n"
+        "It takes about five minutes on two idle cores. Ctrl-C stops it; make demo then goes on from there.\n"
     )
 
-    if out.exists():
+    page = out / "extraction.html"
+    if page.exists():  # the demo came to its end, and is to be seen again
         shutil.rmtree(out)
     config = UTCIEConfig(
         # a narrower network and fewer epochs than by default, so that the demo takes minutes
@@ -104,7 +150,7 @@ def main(out: Path = OUT) -> int:
         trainer=TrainConfig(epochs=10),
     )
     model = UTCIE(config)
-    model.fit(train, dev, out=out / "run")
+    fit_or_go_on(model, train, dev, out / "run", console)
 
     report = model.evaluate(test)
     baseline = DictionaryBaseline().fit(train)
@@ -114,12 +160,13 @@ def main(out: Path = OUT) -> int:
     message, status = verdict(rows)
     console.print(message)
 
-    console.print("\nThree new sentences:")
-    results = list(model.predict(NEW_SENTENCES))
-    formats["table"](results, sys.stdout)
-    page = out / "extraction.html"
-    page.write_text(render_results(results, "Three new sentences"), encoding="utf-8")
-    console.print(f"\nThe same, drawn: {page}", soft_wrap=True)
+    results = list(model.predict(sentences))
+    console.print("\nNew sentences, said as the training sentences are, of new names:\n")
+    formats["table"](results[: len(LEARNED_SENTENCES)], sys.stdout)
+    console.print("New sentences that say more at once; here it makes more mistakes:\n")
+    formats["table"](results[len(LEARNED_SENTENCES) :], sys.stdout)
+    page.write_text(render_results(results, "New sentences"), encoding="utf-8")
+    console.print(f"The same, drawn: {page}", soft_wrap=True)
     console.print(f"The model: {out / 'run'}", soft_wrap=True)
     console.print(f"All this took {time.monotonic() - started:.0f} seconds.")
     return status

@@ -54,10 +54,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             status = _run(words)
         sys.stdout.flush()
         return status
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         if is_debug:
             raise
-        print("nlpkit: interrupted", file=sys.stderr)
+        _say(str(error) or "interrupted")
         return 130
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else 1

@@ -31,6 +31,10 @@ class Reporter:
             self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
         else:
             print(text, file=sys.stderr, flush=True)
+        self.log(text)
+
+    def log(self, text: str) -> None:
+        """Logs something with the time, without saying it."""
         if self._log:
             stamp = time.strftime("%Y-%m-%d %H:%M:%S")
             self._log.writelines(f"{stamp} {line}\n" for line in text.splitlines())

@@ -222,8 +222,9 @@ class _Job:
             try:
                 trainer.fit(phase.task, datamodule=loaders, ckpt_path=checkpoint, weights_only=True)
             except Interrupted:
-                self.reporter.message(self._describe_interruption(run))
-                raise KeyboardInterrupt from None
+                where = self._describe_interruption(run)
+                self.reporter.log(where)
+                raise KeyboardInterrupt(where) from None  # whoever called says it, once
             except (MemoryError, RuntimeError) as error:
                 if is_out_of_memory(error):
                     raise NlpkitError(_describe_memory(run, error)) from error
