@@ -136,9 +136,10 @@ def run_demo(out: Path) -> int:
     train, dev, test = (list(read_records([sample_path(split)])) for split in ("train", "dev", "test"))
     sentences = (*LEARNED_SENTENCES, *HARDER_SENTENCES)
     console.print(
-        f"This trains UTC-IE on {len(train)} invented news sentences, with {len(dev)} more to pick the best epoch,\n"
+        f"This trains UTC-IE on {len(train)} invented news sentences ({len(dev)} more pick the best epoch),\n"
         f"scores it on {len(test)} others beside a dictionary, and lets it read {len(sentences)} new ones.\n"
-        "It takes about five minutes on two idle cores. Ctrl-C stops it; make demo then goes on from there.\n"
+        "It takes about five minutes on two idle cores.\n"
+        "Ctrl-C stops it; make demo then goes on from there.\n"
     )
 
     page = out / "extraction.html"
