@@ -23,6 +23,7 @@ from nlpkit.ie.unknown import REMEDY as UNKNOWN_REMEDY
 from nlpkit.ie.unknown import UnknownWords
 from nlpkit.ie.words import Misaligned, WordView, word_view
 from nlpkit.text.words import DEFAULT_BORDERS, is_visible
+from nlpkit.wording import counted
 
 if TYPE_CHECKING:
     from nlpkit.encoder.pieces import WordTokenizer
@@ -242,7 +243,9 @@ class _Forecast:
             )
         for number, count in enumerate(counts):
             if count > self.limit:
-                message = f"word {number} has {count} pieces, {count - self.limit} more than the encoder reads"
+                message = (
+                    f"word {number} has {counted(count, 'piece')}, {count - self.limit} more than the encoder reads"
+                )
                 found.append(problem_at(record, message, "split the word; what is beyond the limit is cut off"))
         return found
 
@@ -288,7 +291,7 @@ def _leaks(files: Sequence[_File]) -> list[Problem]:
                 more = f" and {len(lines) - _SHOWN_LINES} more" if len(lines) > _SHOWN_LINES else ""
                 problems.append(
                     Problem(
-                        message=f"{len(lines)} texts are also in {earlier.path}: {shown}{more}",
+                        message=f"{counted(len(lines), 'text is', 'texts are')} also in {earlier.path}: {shown}{more}",
                         remedy="remove them from one of the files, or scores on it say too much",
                         file=file.path,
                         severity="warning",

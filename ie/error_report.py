@@ -11,6 +11,7 @@ from nlpkit.ie.report import STYLE, arrow, capped, chip, draw, legend_key
 from nlpkit.ie.types import IERecord
 from nlpkit.report.html import Section, escape, scroll_box
 from nlpkit.report.marks import Mark
+from nlpkit.wording import counted, plural
 
 if TYPE_CHECKING:
     from nlpkit.ie.metrics import IEReport
@@ -79,7 +80,8 @@ def error_section(report: IEReport) -> Section:
         return Section("Errors", "<p>No errors were kept, or there are none.</p>", ERROR_STYLE)
     total = len(report.error_records)
     shown = "" if total == len(records) else f"; the first {len(records)} are shown"
-    lead = f'<p class="soft">{total:,} of {report.n:,} records have an error{shown}.</p>'
+    of_all = f"{total:,} of {counted(report.n, 'record')} {plural(total, 'has', 'have')} an error"
+    lead = f'<p class="soft">{of_all}{shown}.</p>'
     body = "".join(_error_article(record) for record in records)
     return Section("Errors", lead + _legend() + body, ERROR_STYLE)
 

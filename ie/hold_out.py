@@ -159,10 +159,8 @@ def _notes(records: Sequence[IERecord], units: Sequence[_Unit], chosen: Sequence
         return
     dev_documents = {records[k].doc_id for unit in chosen for k in unit.free} - {None}
     documents = f" of {counted(len(dev_documents), 'whole document')}" if dev_documents else ""
-    yield (
-        f"no dev data given: {n_dev} of {len(records)} training records ({n_dev / len(records):.0%}){documents} "
-        f"{plural(n_dev, 'is', 'are')} held out to pick the best epoch"
-    )
+    share = f"{n_dev} of {counted(len(records), 'training record')} ({n_dev / len(records):.0%})"
+    yield (f"no dev data given: {share}{documents} {plural(n_dev, 'is', 'are')} held out to pick the best epoch")
     if n_stock := sum(len(unit.stock) for unit in chosen):
         yield (
             f"{counted(n_stock, 'record')} of these documents {plural(n_stock, 'stays', 'stay')} in training: other "
@@ -185,7 +183,7 @@ def _obstacle(records: Sequence[IERecord], units: Sequence[_Unit], what: str) ->
     sizes = [len(unit.free) for unit in units if unit.free and _can_go(unit, left)]
     if not sizes:
         return f"each {what} has a label that no other has"
-    return f"the smallest {what} that could be has {min(sizes)} of {len(records)} records"
+    return f"the smallest {what} that could be has {min(sizes)} of {counted(len(records), 'record')}"
 
 
 def _tied_labels(records: Sequence[IERecord], units: Sequence[_Unit]) -> list[str]:

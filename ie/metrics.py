@@ -316,7 +316,9 @@ def relation_items(record: IERecord, symmetric: frozenset[str], *, is_strict: bo
     items: list[Item] = []
     for position, relation in enumerate(record.relations or ()):
         if not (0 <= relation.head < len(entities) and 0 <= relation.tail < len(entities)):
-            message = f"head {relation.head} and tail {relation.tail}, the record has {len(entities)} entities"
+            message = (
+                f"head {relation.head} and tail {relation.tail}, the record has {counted(len(entities), 'entity')}"
+            )
             raise DataError([Problem(message=message, record_id=record.id, field=f"relations[{position}]")])
         ends: list[tuple[int | str, ...]] = [
             (e.start, e.end, e.type) if is_strict else (e.start, e.end)

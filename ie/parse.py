@@ -15,6 +15,7 @@ from nlpkit.data.lines import json_type
 from nlpkit.errors import Problem
 from nlpkit.ie.surface import alike_places, difference, spelt_out, squeezed
 from nlpkit.ie.types import Argument, Entity, Event, IERecord, IEResult, InputInfo, Relation, Source, Trigger
+from nlpkit.wording import counted
 
 RECORD_KEYS = ("id", "text", "tokens", "entities", "relations", "events", "doc_id", "sent_index", "source", "input")
 _SPAN_KEYS = ("start", "end", "text", "nth", "score")
@@ -170,7 +171,7 @@ class _Parser(FieldReader):
         if index is None or moved is None:
             return None
         if not 0 <= index < len(moved):
-            listed = f"the record has {len(moved)} entities"
+            listed = f"the record has {counted(len(moved), 'entity')}"
             remedy = f"give a position from 0 to {len(moved) - 1}" if moved else "list the entity under 'entities'"
             self.error(f"{field}.{key}", f"entity {shown_int(index)} is missing, {listed}", remedy)
             return None
@@ -242,7 +243,7 @@ class _Parser(FieldReader):
         if start is None or end is None:
             return None
         content: Sequence[str] = self.text if self.text is not None else self.tokens or ()
-        unit, size = ("characters" if self.text is not None else "words"), len(content)
+        unit, size = ("character" if self.text is not None else "word"), len(content)
         remedy = f"give 0 <= start < end <= {size}"
         place = f"span {shown_int(start)} to {shown_int(end)}"
         if start > end:
@@ -250,7 +251,7 @@ class _Parser(FieldReader):
         elif start == end:
             self.error(field, f"{place} is empty ('end' is exclusive)", remedy)
         elif start < 0 or end > size:
-            self.error(field, f"{place} leaves the text, which has {size} {unit}", remedy)
+            self.error(field, f"{place} leaves the text, which has {counted(size, unit)}", remedy)
         elif surface is None:
             return start, end
         else:

@@ -20,7 +20,7 @@ from nlpkit.ie.schema import IESchema
 from nlpkit.ie.types import IERecord
 from nlpkit.ie.words import Misaligned
 from nlpkit.text.words import DEFAULT_BORDERS
-from nlpkit.wording import setting
+from nlpkit.wording import counted, plural, setting
 
 Records = str | Path | Sequence[str | Path] | Iterable[IERecord | Mapping[str, Any]]
 """A file, several files, or records made in Python."""
@@ -175,7 +175,8 @@ def _leaks(train: Sequence[IERecord], dev: Sequence[IERecord]) -> list[str]:
     if n_shared == len(dev):
         return ["warning: every dev text is also a training text; dev scores say nothing about new texts"]
     if n_shared:
-        return [f"warning: {n_shared} of {len(dev)} dev texts are also training texts; dev scores are too good"]
+        are = plural(n_shared, "is a training text", "are training texts")
+        return [f"warning: {n_shared:,} of {counted(len(dev), 'dev text')} {are} too; dev scores are too good"]
     return []
 
 

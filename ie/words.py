@@ -15,7 +15,7 @@ from nlpkit.errors import ConfigError, DataError, Problem
 from nlpkit.ie.types import Entity, Event, IERecord, Relation
 from nlpkit.text.align import align_span
 from nlpkit.text.words import BORDERS, DEFAULT_BORDERS, split_words
-from nlpkit.wording import did_you_mean, setting
+from nlpkit.wording import counted, did_you_mean, setting
 
 Misaligned = Literal["error", "widen", "skip"]
 """What happens to a span that cuts a word."""
@@ -203,7 +203,9 @@ class _Aligner:
         for number, relation in enumerate(self.record.relations):
             field = f"relations[{number}]"
             if not (0 <= relation.head < len(moved) and 0 <= relation.tail < len(moved)):
-                message = f"head {relation.head} and tail {relation.tail}, but the record has {len(moved)} entities"
+                message = (
+                    f"head {relation.head} and tail {relation.tail}, but the record has {counted(len(moved), 'entity')}"
+                )
                 self.problem(field, message, "correct 'head' and 'tail'")
                 continue
             head, tail = moved[relation.head], moved[relation.tail]

@@ -15,7 +15,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from nlpkit.errors import ConfigError
-from nlpkit.wording import did_you_mean
+from nlpkit.wording import counted, did_you_mean
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -223,7 +223,7 @@ def expected(hint: object) -> str:
     if origin in (tuple, list):
         if len(args) == 1 or args[-1] is Ellipsis:
             return f"a list of {_plural(args[0])}"
-        return f"a list of {len(args)} values"
+        return f"a list of {counted(len(args), 'value')}"
     if hint is type(None):
         return "null"
     names = {int: "a whole number", float: "a number", bool: "true or false", str: "text", dict: "a section"}

@@ -7,6 +7,7 @@ import re
 import sys
 import tomllib
 from importlib.metadata import packages_distributions
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ SOURCES = sorted(
     for folder in ("nlpkit", *TASKS, "tests", "tools", "benchmarks", "examples")
     for path in (ROOT / folder).rglob("*.py")
 )
+
+PACKAGE = [path for path in SOURCES if path.relative_to(ROOT).parts[0] in ("nlpkit", *TASKS)]
 
 
 def imported_names(path: Path) -> set[str]:
@@ -89,3 +92,36 @@ def test_files_stay_small() -> None:
 def test_git_does_not_hide_sources() -> None:
     ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
     assert not {"data", "data/", "/data/", "lib/", "models/"} & {line.strip() for line in ignored}
+
+
+NUMBER = re.compile(r"len\(|\bn_\w+$|\bcounts?$|_count$|\.n$")
+NOUNS = re.compile(r" (?!more |of |times\b)(?:[a-z]+ ){0,2}?[a-z]{3,}(?<!s)s\b")
+
+
+def hand_made_plurals(source: str) -> list[str]:
+    """Places in f-strings where a number is followed by a noun in the plural, which is wrong for 1."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        parts = node.values if isinstance(node, ast.JoinedStr) else []
+        for value, text in pairwise(parts):
+            if not (isinstance(value, ast.FormattedValue) and isinstance(text, ast.Constant)):
+                continue
+            number = ast.unparse(value.value)
+            if NUMBER.search(number) and "counted(" not in number and NOUNS.match(str(text.value)):
+                found.append(f"{{{number}}}{text.value}")
+    return found
+
+
+@pytest.mark.parametrize("text", ["{len(lines)} problems", "{n_records:,} records", "{self.n} long records are"])
+def test_the_check_sees_a_plural_that_is_always_one(text: str) -> None:
+    assert hand_made_plurals(f'f"{text}"')
+
+
+@pytest.mark.parametrize("text", ["{counted(n, 'record')} are", "{len(a)} of them", "{n} more"])
+def test_the_check_lets_other_numbers_pass(text: str) -> None:
+    assert hand_made_plurals(f'f"{text}"') == []
+
+
+def test_numbers_have_the_right_plural() -> None:
+    wrong = {path.relative_to(ROOT).as_posix(): hand_made_plurals(path.read_text("utf-8")) for path in PACKAGE}
+    assert {place: texts for place, texts in wrong.items() if texts} == {}

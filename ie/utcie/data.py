@@ -20,6 +20,7 @@ from nlpkit.ie.utcie.labels import GoldCells, LabelLayout, gold_cells, join_cell
 from nlpkit.ie.words import Misaligned, WordView, word_view
 from nlpkit.text.windows import plan_windows
 from nlpkit.text.words import DEFAULT_BORDERS
+from nlpkit.wording import counted
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Example:
         """What the model saw of the record; ``n_cut`` candidate spans were too many."""
         skipped = self.view.skipped
         if n_cut:
-            skipped = (*skipped, f"{n_cut} candidate spans beyond the most that a window may have")
+            skipped = (*skipped, f"{counted(n_cut, 'candidate span')} beyond the most that a window may have")
         return InputInfo(
             words=len(self.view.words),
             pieces=sum(map(len, self.pieces)),

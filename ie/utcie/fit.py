@@ -292,10 +292,12 @@ def _training_notes(examples: Sequence[Example]) -> tuple[str, ...]:
         unknown.add(example.record, example.view.words, example.unknown)
     notes = [f"warning: {unknown.message}; {UNKNOWN_REMEDY}"] if unknown.n_unknown else []
     if n_windowed:
-        notes.append(f"{n_windowed} long training texts are read in overlapping windows")
+        notes.append(
+            f"{counted(n_windowed, 'long training text is', 'long training texts are')} read in overlapping windows"
+        )
     if n_lost := sum(lost_annotations(example.view, example.windows) for example in examples):
         notes.append(
-            f"warning: {n_lost} mentions, relations or arguments fit into no window and are not learned; "
+            f"warning: {counted(n_lost, 'annotation fits', 'annotations fit')} into no window and cannot be learned; "
             "raise model.max_words or model.window_overlap"
         )
     return (*notes, *_moved_notes(sum(len(example.view.skipped) for example in examples), "training"))

@@ -11,6 +11,7 @@ from nlpkit.cli.output import open_output, require_places
 from nlpkit.data.lines import dump_line
 from nlpkit.errors import SHOWN_PROBLEMS, Problem
 from nlpkit.registry import BUILT_IN
+from nlpkit.wording import counted
 
 
 class Report(Protocol):
@@ -72,7 +73,7 @@ def run(words: Sequence[str]) -> int:
         lines = [dump_line(problem.to_dict()) for problem in [*errors, *warnings]]
         with open_output(found.errors, force=found.force) as handle:
             handle.writelines(f"{line}\n" for line in lines)
-        print(f"nlpkit: {len(lines)} problems written to {found.errors}", file=sys.stderr)
+        print(f"nlpkit: {counted(len(lines), 'problem')} written to {found.errors}", file=sys.stderr)
     if found.json:
         print(dump_line(report.to_dict()))
     else:
@@ -87,13 +88,10 @@ def show(errors: Sequence[Problem], warnings: Sequence[Problem], notes: Sequence
         for problem in shown:
             print(f"{kind}: {problem}")
         if len(problems) > len(shown):
-            print(f"... and {len(problems) - len(shown)} more {kind}s; --errors F writes all of them")
+            print(f"... and {counted(len(problems) - len(shown), f'more {kind}')}; --errors F writes all of them")
     for note in notes:
         print(note)
-    print(
-        f"{len(errors)} {'error' if len(errors) == 1 else 'errors'}, "
-        f"{len(warnings)} {'warning' if len(warnings) == 1 else 'warnings'}"
-    )
+    print(f"{counted(len(errors), 'error')}, {counted(len(warnings), 'warning')}")
 
 
 def first_places(problems: Sequence[Problem], n_places: int = SHOWN_PROBLEMS) -> list[Problem]:

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
+from nlpkit.wording import counted
+
 T = TypeVar("T")
 
 SAID = {
@@ -42,5 +44,6 @@ class InputTally:
         'of 2 results, 1 longer than any text of training: read in '
         """
         return [
-            f"of {self.n_results} results, {count} {SAID[name]} (input.{name})" for name, count in self.counts.items()
+            f"of {counted(self.n_results, 'result')}, {count:,} {SAID[name]} (input.{name})"
+            for name, count in self.counts.items()
         ]

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from nlpkit.data.lines import Source, json_type
 from nlpkit.errors import Problem
+from nlpkit.wording import counted
 
 MAX_DEPTH = 100
 """How deep unknown keys may be nested, so that they can always be written again."""
@@ -168,6 +169,6 @@ def _short(value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return shown_int(value)
     if isinstance(value, (list, tuple, Mapping)):
-        return f"{len(value)} items"
+        return counted(len(value), "item")
     shown = repr(value)
     return shown if len(shown) <= 40 else f"{shown[:40]}..."

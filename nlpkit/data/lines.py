@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, cast
 
 from nlpkit.errors import Problem
+from nlpkit.wording import counted
 
 BOM = b"\xef\xbb\xbf"
 JSON_SUFFIXES = ("", ".jsonl", ".ndjson")
@@ -131,7 +132,7 @@ def parse_object(line: str) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         if error.pos >= len(line.rstrip()) or error.msg.startswith("Unterminated string"):
             raise BadLineError(
-                f"the JSON is cut off at the end of the line, after {len(line)} characters ({error.msg})",
+                f"the JSON is cut off at the end of the line, after {counted(len(line), 'character')} ({error.msg})",
                 "write the whole object on one line",
             ) from None
         raise BadLineError(

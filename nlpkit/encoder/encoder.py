@@ -18,6 +18,7 @@ from nlpkit.encoder.folder import encoder_folder, position_limit
 from nlpkit.encoder.pieces import WordTokenizer
 from nlpkit.encoder.pooling import pool_words
 from nlpkit.errors import ConfigError
+from nlpkit.wording import counted
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -92,7 +93,7 @@ class TextEncoder(nn.Module):
         if tokenizer.n_vocabulary > n_embeddings:
             raise ConfigError(
                 f"tokenizer and model in {str(folder)!r} do not belong together: "
-                f"{tokenizer.n_vocabulary} pieces, {n_embeddings} embeddings",
+                f"{counted(tokenizer.n_vocabulary, 'piece')}, {counted(n_embeddings, 'embedding')}",
                 key="encoder.name",
             )
         limit = min(position_limit(folder), _table_limit(model))
@@ -135,7 +136,7 @@ class TextEncoder(nn.Module):
             n_pieces = sum(map(len, words))
             if n_pieces > self.max_pieces:
                 if len(words) > 1:
-                    raise ValueError(f"a window of {n_pieces} pieces is over the limit of {self.max_pieces}")
+                    raise ValueError(f"a window of {counted(n_pieces, 'piece')} is over the limit of {self.max_pieces}")
                 words = [words[0][: self.max_pieces]]
             rows.append([*prefix, *(piece for word in words for piece in word), *suffix])
             inner = [index for index, word in enumerate(words) for _ in word]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
+from nlpkit.wording import counted
+
 
 def align_span(offsets: Sequence[tuple[int, int]], start: int, end: int) -> tuple[int, int, bool]:
     """The words that a span of code points touches, and whether it begins and ends with them.
@@ -34,5 +36,5 @@ def char_span(offsets: Sequence[tuple[int, int]], start: int, end: int) -> tuple
     (5, 10)
     """
     if not 0 <= start < end <= len(offsets):
-        raise ValueError(f"expected a span of at least one of {len(offsets)} words, got {start} to {end}")
+        raise ValueError(f"expected a span of at least one of {counted(len(offsets), 'word')}, got {start} to {end}")
     return offsets[start][0], offsets[end - 1][1]

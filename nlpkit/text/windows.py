@@ -7,6 +7,7 @@ from itertools import accumulate
 from math import inf
 
 from nlpkit.text.sentences import CLOSERS, SENTENCE_ENDS
+from nlpkit.wording import counted
 
 
 def plan_windows(
@@ -30,7 +31,7 @@ def plan_windows(
     if not 0 <= overlap < max_words:
         raise ValueError(f"expected an overlap from 0 to {max_words - 1}, got {overlap}")
     if len(n_pieces) != len(words):
-        raise ValueError(f"{len(words)} words, but piece counts of {len(n_pieces)}")
+        raise ValueError(f"{counted(len(words), 'word')}, but piece counts of {len(n_pieces)}")
     total = [0, *accumulate(n_pieces)]
     windows: list[tuple[int, int]] = []
     start = 0

@@ -26,6 +26,7 @@ from nlpkit.training.progress import Reporter, show_seconds
 from nlpkit.training.signals import Interrupted, StopSignals
 from nlpkit.training.state import Row, RunState, show_score
 from nlpkit.training.task import TrainTask
+from nlpkit.wording import counted
 
 TIMED_BATCHES = 8
 """Batches from which the time of the whole training is guessed, after one that is not counted."""
@@ -228,8 +229,8 @@ class RunCallback(pl.Callback):
         n_counted = self._n_timed - 1
         each = (now - self._timed_from) / n_counted if n_counted else self._first_took
         kind = " without evaluation" if self.run.phase.dev else ""
-        counted = f"{n_counted} batches" if n_counted > 1 else "one batch"
-        self.run.reporter.message(f"about {show_seconds(each * n_left)} to go{kind}, guessed from {counted}")
+        batches = counted(max(n_counted, 1), "batch")
+        self.run.reporter.message(f"about {show_seconds(each * n_left)} to go{kind}, guessed from {batches}")
         self._n_timed = -1
 
     def _stop_if_asked(self) -> None:

@@ -8,6 +8,7 @@ from nlpkit.data.plan import EpochPlan
 from nlpkit.training.config import TrainConfig
 from nlpkit.training.phase import Phase
 from nlpkit.training.progress import show_bytes
+from nlpkit.wording import counted
 
 BYTES_TRAINED = 16
 """Per trained parameter: its value, its gradient and two moments of AdamW, 4 bytes each."""
@@ -31,15 +32,16 @@ def describe_work(phase: Phase, plans: Sequence[EpochPlan], config: TrainConfig,
     dev = (
         f"{len(phase.dev):,} for dev" if phase.dev is not None else "none for dev, so the last epoch counts as the best"
     )
-    spread = f"{min(batches):,}" if min(batches) == max(batches) else f"{min(batches):,} to {max(batches):,}"
+    spread = "" if min(batches) == max(batches) else f"{min(batches):,} to "
     if activations is not None:
         need = show_bytes(memory + activations)
     else:
         need = f"{show_bytes(memory)} for weights, gradients and optimiser, and the activations of a batch"
-    size = f"{trained:,} parameters to train{f', {frozen:,} frozen' if frozen else ''}"
+    size = f"{counted(trained, 'parameter')} to train{f', {frozen:,} frozen' if frozen else ''}"
+    steps = f"{counted(n_steps, 'step')} in {counted(config.epochs, 'epoch')}"
     lines = [
-        f"training on {len(phase.train):,} records ({dev}), {device}, {precision}",
-        f"{size}; {spread} batches an epoch, {n_steps:,} steps in {config.epochs} epochs",
+        f"training on {counted(len(phase.train), 'record')} ({dev}), {device}, {precision}",
+        f"{size}; {spread}{counted(max(batches), 'batch')} an epoch, {steps}",
         f"largest batch: {n} x length {longest}, cost {cost:,} (trainer.budget {config.budget:,})",
         f"memory: about {need}",
     ]

@@ -269,7 +269,11 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 def _describe_memory(run: Run, error: BaseException) -> str:
     batch, config = run.batch, run.config
-    what = f" with a batch of {len(batch.ids)} records, cost {batch.cost:,} ({show_ids(batch.ids)})" if batch else ""
+    what = (
+        f" with a batch of {counted(len(batch.ids), 'record')}, cost {batch.cost:,} ({show_ids(batch.ids)})"
+        if batch
+        else ""
+    )
     remedies = [f"lower trainer.budget ({config.budget:,})"]
     if config.batch_size > 1:
         remedies.append(f"lower trainer.batch_size ({config.batch_size}) and raise trainer.accumulate in turn")
@@ -280,9 +284,10 @@ def _describe_memory(run: Run, error: BaseException) -> str:
 
 
 def _describe_end(summary: TrainSummary, phase: Phase, config: TrainConfig) -> str:
-    took = f"{summary.epochs} epochs, {summary.steps:,} steps, {show_seconds(summary.seconds)}"
+    took = f"{counted(summary.epochs, 'epoch')}, {counted(summary.steps, 'step')}, {show_seconds(summary.seconds)}"
     if summary.stopped == "patience":
-        took += f"; stopped after {config.patience} epochs without a better dev {phase.task.select} (trainer.patience)"
+        waited = counted(config.patience, "epoch")
+        took += f"; stopped after {waited} without a better dev {phase.task.select} (trainer.patience)"
     if phase.dev is None:
         return f"trained: {took}. There are no dev records, so the last epoch counts as the best"
     score = show_score(phase.task.select, phase.task.score_parts, summary.dev)

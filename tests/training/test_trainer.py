@@ -397,7 +397,7 @@ def test_what_is_said(tiny, tmp_path, capfd, recwarn):
     assert {name: logging.getLogger(name).level for name in before} == before
 
 
-@pytest.mark.parametrize(("batch_size", "counted"), [(1, "8 batches"), (15, "2 batches"), (45, "one batch")])
+@pytest.mark.parametrize(("batch_size", "counted"), [(1, "8 batches"), (15, "2 batches"), (45, "1 batch")])
 def test_estimate_is_guessed_from_the_first_batches(tiny, capfd, batch_size, counted):
     seen = []
     tiny.train(epochs=1, batch_size=batch_size, budget=10**6, on_batch=lambda *_: seen.append(capfd.readouterr().err))

@@ -159,6 +159,4 @@ def test_what_no_window_holds_is_said_when_fitting(make_config: Callable[..., An
     far = IERecord(tokens=("word",) * 30, entities=ends, relations=(Relation(head=0, tail=1, type="r"),))
     model = UTCIE(make_config(model={"max_words": 10, "window_overlap": 4}, trainer={"epochs": 1}))
     model.fit([far])
-    assert any(
-        note.startswith("warning: 1 mentions, relations or arguments fit into no window") for note in model.notes
-    )
+    assert any(note.startswith("warning: 1 annotation fits into no window") for note in model.notes)
