@@ -95,7 +95,7 @@ def render_results(results: Iterable[IERecord], title: str = "Extraction") -> st
     body = legend(found.entities, found.events, _has_free_arguments(shown)) + "".join(articles)
     lead = [f"{counted(len(results), 'text')}, {_totals(results)}."]
     if len(shown) < len(results):
-        lead.append(f"The first {len(shown):,} texts are shown; {ALL_ITEMS}.")
+        lead.append(f"The first {counted(len(shown), 'text is', 'texts are')} shown; {ALL_ITEMS}.")
     if any(map(_has_scores, shown)):
         lead.append("Behind each label stands how probable it is, from 0 to 1.")
     section = Section("Texts", body or '<p class="none">There are no texts.</p>', STYLE)
@@ -206,7 +206,7 @@ def item_table(record: IERecord, most: int) -> str:
             rows.append(("argument", label, record.surface(a.start, a.end), a.start, a.end, _score(a.score)))
     caption = f"Positions in {'code points' if record.tokens is None else 'words'}, end exclusive"
     if most < len(rows):
-        caption += f". The first {most:,} of {len(rows):,} items; {ALL_ITEMS}"
+        caption += f". The first {most:,} of {counted(len(rows), 'item')}; {ALL_ITEMS}"
     columns = ("kind", "label", "text", "start", "end", "score")
     return data_table(columns, rows[:most], caption=caption, numeric=(3, 4, 5))
 
