@@ -27,7 +27,7 @@ h1{{font-size:1.6rem;line-height:1.25;margin:0 0 .5rem;overflow-wrap:anywhere}}
 h2{{font-size:1.2rem;margin:2.2rem 0 .6rem;border-bottom:1px solid var(--line);padding-bottom:.25rem;
 overflow-wrap:anywhere}}
 h3{{font-size:1rem;margin:0 0 .4rem}}
-p{{margin:.4rem 0}}
+p{{margin:.4rem 0;overflow-wrap:anywhere}}
 .soft{{color:var(--soft)}} .small{{font-size:.85rem}}
 nav{{display:flex;flex-wrap:wrap;gap:.25rem 1rem;font-size:.9rem;overflow-wrap:anywhere}}
 a{{color:inherit;text-decoration-color:var(--soft);text-underline-offset:.2em}}

@@ -106,3 +106,8 @@ def test_paper_is_light_and_keeps_lines_and_bars() -> None:
     assert page.count("@media screen and (prefers-color-scheme:dark)") == 2
     assert "print-color-adjust:exact" in page
     assert ":focus-visible" in page
+
+
+@pytest.mark.parametrize("part", ["h1", "h2", "p", "nav", r"tbody th", r"td\.t"])
+def test_long_words_do_not_widen_the_page(part: str) -> None:
+    assert re.search(rf"^{part}{{[^}}]*overflow-wrap:anywhere", html_page("x", []), re.MULTILINE)
