@@ -113,7 +113,7 @@ def test_errors_page_draws_and_lists_each_error(read_page) -> None:
         "wrong type entityAcmeOrg predicted as AcmePlace",
         "wrong boundary entity<Bo>Person predicted as hired <Bo>Person",
     ]
-    assert "1 of 1 records have an error." in page.texts("p")
+    assert "1 of 1 record has an error." in page.texts("p")
     assert page.texts("p", "text") == ["Acme of Ulm hired <Bo>"]
 
 
