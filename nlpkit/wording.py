@@ -20,6 +20,8 @@ def plural(n: int, one: str, many: str | None = None) -> str:
 
     >>> plural(1, "entity"), plural(2, "entity"), plural(0, "batch"), plural(2, "record has", "records have")
     ('entity', 'entities', 'batches', 'records have')
+    >>> plural(2, "epoch")
+    'epochs'
     """
     if n == 1:
         return one
@@ -27,7 +29,8 @@ def plural(n: int, one: str, many: str | None = None) -> str:
         return many
     if one.endswith("y") and one[-2:-1] not in "aeiou":
         return f"{one[:-1]}ies"
-    return f"{one}es" if one.endswith(("s", "x", "ch", "sh")) else f"{one}s"
+    is_hissing = one.endswith(("s", "x", "ch", "sh")) and not one.endswith("poch")
+    return f"{one}es" if is_hissing else f"{one}s"
 
 
 def counted(n: int, one: str, many: str | None = None) -> str:

@@ -100,8 +100,10 @@ def _lead(rows: Sequence[Row], prefix: str) -> str:
     best = _best(rows)
     if best is None:
         return ""
+    if not (_value(best[SELECT]) or 0) > 0:
+        return f'<p class="soft">{escape(prefix)}No dev score is above 0; the weights of the last epoch are kept.</p>'
     score = percent(_value(best[SELECT])) + " percent" if _are_shares(rows, [SELECT]) else _cell(best[SELECT])
-    text = f"{prefix}Best {SELECT}: {score} in epoch {best.get('epoch', '?')} of {len(rows)}."
+    text = f"{prefix}Best dev score: {score} in epoch {best.get('epoch', '?')} of {len(rows)}."
     return f'<p class="soft">{escape(text)}</p>'
 
 
@@ -112,9 +114,12 @@ def _are_shares(rows: Sequence[Row], columns: Sequence[str]) -> bool:
 
 
 def _best(rows: Sequence[Row]) -> Row | None:
-    """The first row with the highest dev score."""
+    """The first row with the highest dev score; where nothing is above 0, the last one, as in training."""
     scored = [(value, row) for row in rows if (value := _value(row.get(SELECT))) is not None]
-    return max(scored, key=lambda pair: pair[0])[1] if scored else None
+    if not scored:
+        return None
+    value, row = max(scored, key=lambda pair: pair[0])
+    return row if value > 0 else rows[-1]
 
 
 def _points(rows: Sequence[Row], x: str | None, name: str) -> list[tuple[float, float]]:

@@ -23,7 +23,7 @@ def test_report_of_a_run(tmp_path: Path, read_page) -> None:
     page = read_page(run_report(tmp_path))
     assert page.texts("h2") == ["Dev scores", "Loss", "Learning rate", "Epochs", "Settings"]
     assert len(page.find("figure", "chart")) == 3
-    assert "Best dev_score: 75.0 percent in epoch 2 of 3." in page.texts("p")
+    assert "Best dev score: 75.0 percent in epoch 2 of 3." in page.texts("p")
     assert page.texts("tr", "best") == ["2 (best)0.575.062.53.5", "2 (best)200.0005y"]
     assert [len(page.find("line", "best")), page.texts("summary")] == [3, ["Other columns"]]
     assert "<odd>" in page.texts("th")
@@ -61,8 +61,8 @@ def test_each_phase_names_its_own_best_epoch(tmp_path: Path, read_page) -> None:
     page = read_page(run_report(tmp_path))
     leads = [text for text in page.texts("p") if "Best" in text]
     assert leads == [
-        "first: Best dev_score: 90.0 percent in epoch 1 of 2.",
-        "second: Best dev_score: 40.0 percent in epoch 2 of 2.",
+        "first: Best dev score: 90.0 percent in epoch 1 of 2.",
+        "second: Best dev score: 40.0 percent in epoch 2 of 2.",
     ]
     assert [text for text in page.texts("text") if text.startswith("best")] == ["best epoch: 1", "best epoch: 2"]
 
@@ -70,7 +70,7 @@ def test_each_phase_names_its_own_best_epoch(tmp_path: Path, read_page) -> None:
 def test_scores_that_are_no_shares_stay_as_they_are(tmp_path: Path, read_page) -> None:
     page = read_page(run_report(write(tmp_path, "epoch,dev_score,dev_loss\n1,12.5,30000.0\n2,11,3\n")))
     assert page.texts("tr", "best") == ["1 (best)12.530000"]
-    assert "Best dev_score: 12.5 in epoch 1 of 2." in page.texts("p")
+    assert "Best dev score: 12.5 in epoch 1 of 2." in page.texts("p")
 
 
 def test_the_table_shows_scores_and_loss_and_folds_the_rest(tmp_path: Path, read_page) -> None:
@@ -82,3 +82,9 @@ def test_the_table_shows_scores_and_loss_and_folds_the_rest(tmp_path: Path, read
     shown = columns[: columns.index("seconds") + 1]
     assert shown == ["epoch", "train_loss", "dev_score", "seconds"]
     assert {"step", "train_spans", "lr_head", "records_per_second"} <= set(columns[len(shown) :])
+
+
+def test_where_no_epoch_got_anything_right_the_last_one_is_kept_as_in_training(tmp_path: Path, read_page) -> None:
+    page = read_page(run_report(write(tmp_path, "epoch,train_loss,dev_score\n1,3.0,0.0\n2,2.0,0.0\n3,1.0,\n")))
+    assert "No dev score is above 0; the weights of the last epoch are kept." in page.texts("p")
+    assert [text.startswith("3 (best)") for text in page.texts("tr", "best")] == [True]
