@@ -122,7 +122,8 @@ class IEDataConfig(Config):
     licence: str | None = None
     """Licence of the training data, kept in the saved model beside their hash."""
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Ranges."""
         if not 0 <= self.join_share <= 1:
             raise ConfigError(f"expected a share from 0 to 1, got {self.join_share}", key="data.join_share")
         if self.join_records < 2:

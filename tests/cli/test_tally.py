@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from nlpkit.cli.tally import InputTally
+from nlpkit.data.stream import FLUSH
 
 
 def info(**found: object) -> SimpleNamespace:
@@ -34,8 +35,8 @@ class Answer(dict):
 
 
 class Model:
-    def predict(self, items: Iterable[str]) -> Iterator[Answer]:
-        yield from (Answer(text=item) for item in items if isinstance(item, str))
+    def predict(self, items: Iterable[object]) -> Iterator[Answer]:
+        yield from (Answer(text=str(item)) for item in items if item is not FLUSH)
 
 
 def test_predict_says_it_on_standard_error(

@@ -190,7 +190,7 @@ def test_widen_merges_what_becomes_one_span():
     ],
 )
 def test_positions_outside_the_record_are_an_error_under_every_policy(record, policy):
-    with pytest.raises(DataError, match=r"entities|events"):
+    with pytest.raises(DataError, match=r"entity|entities|events"):
         word_view(record, policy)
 
 

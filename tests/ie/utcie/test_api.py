@@ -467,7 +467,7 @@ def test_a_given_schema_rules_the_labels(make_config, few_records):
 
 
 def test_limit_trains_on_the_first_records(make_config, few_records):
-    model = UTCIE(make_config(trainer={"epochs": 1, "batch_size": 1}))
+    model = UTCIE(make_config(trainer={"epochs": 1, "batch_size": 1}, data={"join_share": 0.0}))
     assert model.fit(few_records, limit=2).steps == 2
 
 
