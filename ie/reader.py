@@ -16,7 +16,6 @@ from nlpkit.errors import DataError, Problem
 from nlpkit.ie.parse import parse_record
 from nlpkit.ie.types import IERecord, Source
 from nlpkit.ie.words import Misaligned, alignment_problems
-from nlpkit.wording import counted
 
 __all__ = ["parse_record", "read_records", "records_from"]
 
@@ -154,6 +153,9 @@ def _errors(problems: Iterable[Problem]) -> list[Problem]:
 def _nothing_to_learn(paths: Sequence[str | Path], n_records: int) -> Problem:
     file = ", ".join(map(str, paths))
     if n_records:
-        message = f"none of {counted(n_records, 'record')} has 'entities', 'relations' or 'events'"
+        groups = "'entities', 'relations' or 'events'"
+        message = f"none of the {n_records:,} records has {groups}"
+        if n_records == 1:
+            message = f"its only record has no {groups}"
         return Problem(message=message, remedy="annotate them; an empty list means that there is nothing", file=file)
     return Problem(message="there is no record in it", remedy="give a file with one record a line", file=file)
