@@ -18,6 +18,8 @@ from nlpkit.wording import counted, did_you_mean, plural
         (2, "key", "2 keys"),
         (2, "batch", "2 batches"),
         (2, "process", "2 processes"),
+        (2, "epoch", "2 epochs"),
+        (2, "branch", "2 branches"),
     ],
 )
 def test_a_number_and_its_noun(n: int, one: str, said: str) -> None:
