@@ -406,7 +406,7 @@ def test_training_files_need_records_with_labels(tmp_path):
     assert list(read_records(empty)) == []
     with pytest.raises(DataError, match=r"empty\.jsonl: there is no record in it"):
         list(read_records(empty, require_groups=True))
-    with pytest.raises(DataError, match="none of 2 records has 'entities'"):
+    with pytest.raises(DataError, match="none of the 2 records has 'entities'"):
         list(read_records(plain, require_groups=True))
     assert len(list(read_records([empty, plain, good], require_groups=True))) == 4
 
