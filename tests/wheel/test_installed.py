@@ -35,7 +35,7 @@ def test_the_wheel_is_what_is_tested() -> None:
 
 def test_help_and_the_zoo() -> None:
     assert "fit" in nlpkit("--help")
-    assert "--model.layers" in nlpkit("fit", "utcie", "--help")
+    assert "--model.channels" in nlpkit("fit", "utcie", "--help")
     assert "utcie" in nlpkit("models")
 
 
