@@ -160,6 +160,11 @@ def test_stopping_is_one_line(demo: ModuleType, tmp_path: Path, monkeypatch, cap
     assert capsys.readouterr() == ("", "stopped; make demo goes on from here\n")
 
 
+def outside_make() -> dict[str, str]:
+    """The environment as it is where no make has started the tests: one inside another says where it is."""
+    return {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+
+
 def test_make_adds_nothing_at_ctrl_c_and_ends_as_interrupted(tmp_path: Path) -> None:
     """The recipe itself, with a stand-in for Python, on a terminal that sends the signal to all of them."""
     if not shutil.which("make"):
@@ -174,7 +179,13 @@ def test_make_adds_nothing_at_ctrl_c_and_ends_as_interrupted(tmp_path: Path) -> 
     python.chmod(0o755)
     outside, inside = pty.openpty()
     process = subprocess.Popen(
-        ["make", "demo"], cwd=tmp_path, stdin=inside, stdout=inside, stderr=inside, start_new_session=True
+        ["make", "demo"],
+        cwd=tmp_path,
+        env=outside_make(),
+        stdin=inside,
+        stdout=inside,
+        stderr=inside,
+        start_new_session=True,
     )
     os.close(inside)
     seen = b""
@@ -192,12 +203,16 @@ def test_make_adds_nothing_at_ctrl_c_and_ends_as_interrupted(tmp_path: Path) -> 
 
 def test_the_demo_installs_no_linters_and_other_failures_stay_failures(tmp_path: Path) -> None:
     shown = subprocess.run(
-        ["make", "-n", "demo", "-f", DEMO.parents[1] / "Makefile"], cwd=tmp_path, capture_output=True, text=True
+        ["make", "-n", "demo", "-f", DEMO.parents[1] / "Makefile"],
+        cwd=tmp_path,
+        env=outside_make(),
+        capture_output=True,
+        text=True,
     )
     assert shown.returncode == 2  # there is no constraints.txt
     for name in ("constraints.txt", "pyproject.toml", "setup.py"):
         (tmp_path / name).touch()
     for target, extras in (("demo", "[minilm]"), ("test", "[dev,minilm]")):
         run = ["make", "-n", target, "-f", DEMO.parents[1] / "Makefile"]
-        shown = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True)
+        shown = subprocess.run(run, cwd=tmp_path, env=outside_make(), capture_output=True, text=True)
         assert f"-e '.{extras}'" in shown.stdout
