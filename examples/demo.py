@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
+from nlpkit.errors import NlpkitError
 from nlpkit.threads import wait_passively
 
 if TYPE_CHECKING:
@@ -103,6 +104,8 @@ def fit_or_go_on(model: UTCIE, train: list[IERecord], dev: list[IERecord], run: 
             model.fit(train, dev, out=run, resume=True)
             return
         except (ConfigError, ModelFormatError) as error:
+            if isinstance(error, ConfigError) and error.key == "out":  # another process trains there
+                raise
             console.print(f"It cannot go on, so it begins anew: {error}", markup=False)
     if run.exists():
         shutil.rmtree(run)
@@ -114,6 +117,9 @@ def main(out: Path = OUT) -> int:
     wait_passively()  # before torch is imported
     try:
         return run_demo(out)
+    except NlpkitError as error:
+        print(f"demo: {error}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("stopped; make demo goes on from here", file=sys.stderr)
         return 130

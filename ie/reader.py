@@ -16,6 +16,7 @@ from nlpkit.errors import DataError, Problem
 from nlpkit.ie.parse import parse_record
 from nlpkit.ie.types import IERecord, Source
 from nlpkit.ie.words import Misaligned, alignment_problems
+from nlpkit.wording import counted
 
 __all__ = ["parse_record", "read_records", "records_from"]
 
@@ -154,7 +155,7 @@ def _nothing_to_learn(paths: Sequence[str | Path], n_records: int) -> Problem:
     file = ", ".join(map(str, paths))
     if n_records:
         groups = "'entities', 'relations' or 'events'"
-        message = f"none of the {n_records:,} records has {groups}"
+        message = f"none of the {counted(n_records, 'record')} has {groups}"
         if n_records == 1:
             message = f"its only record has no {groups}"
         return Problem(message=message, remedy="annotate them; an empty list means that there is nothing", file=file)

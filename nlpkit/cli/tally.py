@@ -11,7 +11,7 @@ from nlpkit.wording import counted
 T = TypeVar("T")
 
 SAID = {
-    "beyond": "longer than any text of training: read in windows of whole sentences, nothing links two windows",
+    "beyond": "longer than any text of training; where one is read in several windows, nothing links two of them",
     "unknown": "with words that the tokenizer does not know",
     "truncated": "with words that were cut off, being longer than the encoder reads",
     "skipped": "of which something was left out",
@@ -41,7 +41,7 @@ class InputTally:
         >>> tally = InputTally()
         >>> _ = list(tally.watch([Namespace(input=Namespace(beyond=7)), Namespace(input=Namespace(beyond=0))]))
         >>> tally.lines()[0][:58]
-        'of 2 results, 1 longer than any text of training: read in '
+        'of 2 results, 1 longer than any text of training; where on'
         """
         return [
             f"of {counted(self.n_results, 'result')}, {count:,} {SAID[name]} (input.{name})"
