@@ -144,7 +144,7 @@ def run_demo(out: Path) -> int:
     console.print(
         f"This trains UTC-IE on {len(train)} invented news sentences ({len(dev)} more pick the best epoch),\n"
         f"scores it on {len(test)} others beside a dictionary, and lets it read {len(sentences)} new ones.\n"
-        "It takes about five minutes on two idle cores.\n"
+        "It takes five to eight minutes on two idle cores.\n"
         "Ctrl-C stops it; make demo then goes on from there.\n"
     )
 
