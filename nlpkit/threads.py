@@ -14,7 +14,7 @@ def wait_passively() -> None:
     """Let idle threads sleep, unless the user said otherwise; has an effect only before torch is imported.
 
     By default they spin for a while. On a machine with other work they then keep each other from the processor, and
-    training may take thirty times as long. The numbers do not depend on it.
+    training may take many times as long. The numbers do not depend on it.
 
     >>> import os
     >>> wait_passively()
