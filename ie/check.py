@@ -101,6 +101,7 @@ def check_files(
         found: list[Problem] = []
         for record in read_records(path, misaligned=misaligned, collect=found):
             file.add(record, misaligned)
+        file.n_refused = len({problem.line for problem in found if problem.severity == "error" and problem.line})
         problems += sorted(found + file.finish(had_errors=bool(found)), key=lambda problem: problem.line or 0)
         files.append(file)
     problems += _leaks(files) + label_problems([file.oddities for file in files])
@@ -125,6 +126,7 @@ class _File:
         self.path = path
         self.forecast = forecast
         self.n_records = 0
+        self.n_refused = 0
         self.problems: list[Problem] = []
         self.oddities = Oddities()
         self.texts: dict[bytes, tuple[int | None, bytes]] = {}
@@ -196,8 +198,10 @@ class _File:
     def notes(self) -> list[str]:
         """Figures of the file."""
         groups = ", ".join(f"{group} in {self.n_annotated[group]}" for group in GROUPS if self.n_annotated[group])
-        records = "record" if self.n_records == 1 else "records"
-        notes = [f"{self.path}: {self.n_records} {records}{', ' + groups if groups else ''}"]
+        parts = [counted(self.n_records, "record"), groups]
+        if self.n_refused:
+            parts.append(f"{counted(self.n_refused, 'line')} left out for errors")
+        notes = [f"{self.path}: {', '.join(filter(None, parts))}"]
         for name in ("entities", "triggers", "arguments"):
             total = self.overlaps[name]
             if total:

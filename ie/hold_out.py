@@ -25,6 +25,9 @@ _FEW = 3
 
 _SHOWN_LABELS = 10
 
+_ENOUGH = 20
+"""Fewer dev records say little about which epoch is the best."""
+
 
 @dataclass(frozen=True)
 class HeldOut:
@@ -171,6 +174,11 @@ def _notes(records: Sequence[IERecord], units: Sequence[_Unit], chosen: Sequence
         more = f" and {len(names) - _SHOWN_LABELS} more" if len(names) > _SHOWN_LABELS else ""
         yield (
             f"labels of a single {what} stay in training, so that the dev score says nothing about them: {shown}{more}"
+        )
+    if n_dev < _ENOUGH:
+        yield (
+            f"warning: {counted(n_dev, 'dev record')} cannot tell which epoch is the best; give more with "
+            f"{setting('dev')}, or take the last epoch with {setting('trainer.dev_share', 0)}"
         )
 
 

@@ -33,7 +33,7 @@ def run(words: Sequence[str]) -> int:
         print(json.dumps(manifest, ensure_ascii=False, indent=2))
         return 0
     rows = [("model", [f"{manifest.get('model')}, in {folder}"]), *_labels(manifest), *_scores(manifest)]
-    rows += [(name, [value]) for name, value in _rows(in_order(manifest))]
+    rows += _rows(in_order(manifest))
     width = max(len(name) for name, _ in rows)
     for name, values in rows:
         lines = [line for value in values for line in _wrap(value, WIDTH - width - 2)]
@@ -82,19 +82,21 @@ def _scores(manifest: Mapping[str, object]) -> Iterator[Row]:
         yield "dev scores, in percent", [", ".join(f"{name} {percent(value)}" for name, value in dev.items())]
 
 
-def _rows(data: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
+def _rows(data: Mapping[str, object], prefix: str = "") -> Iterator[Row]:
     for name, value in data.items():
         key = f"{prefix}.{name}" if prefix else name
         if isinstance(value, Mapping):
             if value:
                 yield from _rows(value, key)
             else:
-                yield key, "-"
+                yield key, ["-"]
         elif isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
             for number, item in enumerate(value):
-                yield f"{key}[{number}]", _item(item)
+                yield f"{key}[{number}]", [_item(item)]
+        elif isinstance(value, list) and any(" " in str(item) for item in value):  # sentences
+            yield key, [str(item) for item in value]
         else:
-            yield key, _cell(value)
+            yield key, [_cell(value)]
 
 
 def _item(item: Mapping[str, object]) -> str:

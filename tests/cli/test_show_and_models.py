@@ -52,6 +52,15 @@ def test_show_begins_with_labels_and_scores_in_percent(nlpkit: Run, folder: Path
     ]
 
 
+def test_show_gives_each_note_lines_of_its_own(nlpkit: Run, folder: Path) -> None:
+    manifest = json.loads((folder / "nlpkit.json").read_text())
+    manifest["notes"] = ["2 records, of 10, are held out", "warning: too few"]
+    (folder / "nlpkit.json").write_text(json.dumps(manifest))
+    lines = [re.split("  +", line, maxsplit=1) for line in nlpkit("show", folder).out.splitlines()]
+    place = lines.index(["notes", "2 records, of 10, are held out"])
+    assert lines[place + 1] == ["", "warning: too few"]
+
+
 def test_show_json_is_the_manifest(nlpkit: Run, folder: Path) -> None:
     manifest = json.loads((folder / "nlpkit.json").read_text())
     assert json.loads(nlpkit("show", folder, "--json").out) == manifest

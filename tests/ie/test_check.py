@@ -332,3 +332,9 @@ def test_check_loads_neither_torch_nor_transformers(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_lines_that_are_left_out_are_counted(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "Bo left", "entities": []}\n{"text": 5, "entities": 6}\n\n{"tokens": [1]}\n')
+    assert f"{path}: 1 record, entities in 1, 2 lines left out for errors" in check_files(path).notes

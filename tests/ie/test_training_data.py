@@ -144,6 +144,7 @@ def test_the_held_out_share_is_seeded_said_and_a_partition():
     assert sorted(r.text or "" for r in data.train + data.dev) == sorted(r["text"] for r in TRAIN)
     assert [r.text for r in data.train] == [r["text"] for r in TRAIN if r["text"] in {t.text for t in data.train}]
     assert any("2 of 10 training records (20%) are held out" in note for note in data.notes)
+    assert any("2 dev records cannot tell which epoch is the best" in note for note in data.notes)
     choices = {tuple(r.text for r in load_training_data(TRAIN, None, dev_share=0.2, seed=s).dev) for s in range(8)}
     assert len(choices) > 1
 
