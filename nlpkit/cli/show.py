@@ -32,7 +32,7 @@ def run(words: Sequence[str]) -> int:
     if found.json:
         print(json.dumps(manifest, ensure_ascii=False, indent=2))
         return 0
-    rows = [("model", [f"{manifest.get('model')}, in {folder}"]), *_labels(manifest), *_scores(manifest)]
+    rows = [("model", [str(manifest.get("model"))]), ("folder", [str(folder)]), *_labels(manifest), *_scores(manifest)]
     rows += _rows(in_order(manifest))
     width = max(len(name) for name, _ in rows)
     for name, values in rows:
