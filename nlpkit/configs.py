@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
 from numbers import Integral, Real
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 C = TypeVar("C", bound="DataclassInstance")
+
+_MAX_BITS = 64
+_SHOWN = 200
 
 
 class Config:
@@ -95,7 +99,7 @@ def from_dict(cls: type[C], data: Mapping[str, object], *, prefix: str = "") -> 
     'my-encoder'
     """
     if not isinstance(data, Mapping):
-        raise ConfigError(f"expected a section of settings, found {_found(data)}", key=prefix or None)
+        raise ConfigError(f"expected a section of settings, found {describe(data)}", key=prefix or None)
     hints = _hints(cls)
     values = {}
     for name, value in data.items():
@@ -232,28 +236,39 @@ def expected(hint: object) -> str:
 
 
 def read_yaml(path: str | Path) -> dict[str, object]:
-    """Read a settings file. Numbers such as ``1e-3`` are numbers, and a key given twice is an error.
+    """Read a settings file. Numbers such as ``1e-3`` are numbers, dates are texts, a key given twice is an error.
 
     Raises:
-        ConfigError: It is no YAML, or no mapping.
+        ConfigError: It is no YAML, no mapping, or too large; the message names file and line.
         OSError: It cannot be read.
     """
     import yaml
 
-    from nlpkit._yaml import Loader
+    from nlpkit._yaml import MAX_CHARS, Loader
+
+    raw = Path(path).read_bytes()
+
+    def fault(what: str, line: int | None = None) -> ConfigError:
+        return ConfigError(f"{path}: not a settings file: {'' if line is None else f'line {line}: '}{what}")
 
     try:
-        data = yaml.load(Path(path).read_text(encoding="utf-8-sig"), Loader=Loader)
+        text = raw.decode("utf-8-sig")
+        if len(text) > MAX_CHARS:
+            raise fault(f"it has more than {MAX_CHARS:,} characters")
+        data = yaml.load(text, Loader=Loader)
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not a settings file: it is no UTF-8 text") from error
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{path}: not a settings file: {' '.join(str(error).split())}") from error
-    except RecursionError as error:
-        raise ConfigError(f"{path}: not a settings file: it is nested too deep") from error
+        raise fault("it is no UTF-8 text", raw.count(b"\n", 0, error.start) + 1) from error
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        what = ", ".join(filter(None, (error.context, error.problem)))
+        raise fault(what, None if mark is None else mark.line + 1) from error
+    except yaml.reader.ReaderError as error:
+        character = f"the character U+{int(error.character):04X} is not allowed"
+        raise fault(character, text.count("\n", 0, error.position) + 1) from error
     if data is None:
         return {}
     if not isinstance(data, dict):
-        raise ConfigError(f"{path}: not a settings file: expected 'name: value' lines, found {_found(data)}")
+        raise fault(f"expected 'name: value' lines, found {describe(data)}")
     return data
 
 
@@ -318,11 +333,13 @@ def _convert(value: object, hint: object, key: str) -> object:
     elif isinstance(value, bool):  # an int to Python, but no number to a user
         pass
     elif hint is int and isinstance(value, Integral):  # NumPy's numbers too
-        return int(value)
+        if int(value).bit_length() <= _MAX_BITS:
+            return int(value)
     elif hint is float and isinstance(value, Real):
-        return float(value)
+        with suppress(OverflowError):
+            return float(value)
     near = did_you_mean(value, map(str, args)) if origin is Literal else ""
-    raise ConfigError(f"expected {expected(hint)}, found {_found(value)}{near}", key=key)
+    raise ConfigError(f"expected {expected(hint)}, found {describe(value)}{near}", key=key)
 
 
 def _require_known(name: str, cls: type, prefix: str) -> str:
@@ -345,13 +362,17 @@ def _plural(hint: object) -> str:
     return names.get(hint, "values") if isinstance(hint, type) else "values"
 
 
-def _found(value: object) -> str:
+def describe(value: object) -> str:
+    """A value that cannot be used, for a message: short, however large it is."""
     if value is None:
         return "nothing (null)"
-    if isinstance(value, str):
-        return f"the text {value!r}"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Mapping):
         return "a section"
-    return f"{value!r}"
+    try:
+        shown = repr(value)
+    except (ValueError, RecursionError):  # numbers of thousands of digits, lists in lists in lists
+        return "a value that is too large"
+    shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
+    return f"the text {shown}" if isinstance(value, str) else shown

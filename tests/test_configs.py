@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -272,3 +273,106 @@ def test_numbers_of_numpy_and_paths_are_taken_as_what_they_are() -> None:
 def test_a_config_can_be_copied() -> None:
     made = UTCIEConfig(seed=3)
     assert copy.deepcopy(made) == pickle.loads(pickle.dumps(made)) == made
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("2024-13-45", "2024-13-45"),
+        ("2024-01-01", "2024-01-01"),
+        ("2024-01-01 25:00:00", "2024-01-01 25:00:00"),
+        ("1:30", "1:30"),
+        ("0o9", "0o9"),
+        ("=", "="),
+        ("010", 10),
+        ("0x1f", 31),
+        ("-1_000", -1000),
+        ("1e-3", 0.001),
+        ("1.", 1.0),
+        ("-.inf", -math.inf),
+        ("~", None),
+        ("no", False),
+    ],
+)
+def test_what_looks_like_a_date_is_a_text_and_a_number_is_what_it_looks_like(
+    text: str, value: object, tmp_path: Path
+) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text(f"a: {text}\n")
+    found = read_yaml(path)["a"]
+    assert (found, type(found)) == (value, type(value))
+
+
+ALIASES = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("b: 1\na: !!timestamp x\n", "line 2: could not determine a constructor for the tag"),
+        ("a: !!int x\n", "line 1: 'x' cannot be read as int"),
+        ("a: !!float x\n", "line 1: 'x' cannot be read as float"),
+        ("a: !!bool x\n", "line 1: 'x' cannot be read as bool"),
+        ("a: !!set {b}\n", "line 1: could not determine a constructor for the tag"),
+        ("a: 0x_\n", "line 1: '0x_' cannot be read as int"),
+        ("a: " + "9" * 5000, "line 1: '9999"),
+        ("a: 0x" + "f" * 5000, "line 1: '0xff"),
+        (ALIASES, "line 6: its aliases stand for more than 1,000,000 characters"),
+        ("a: &a {b: *a}\n", "line 1: an alias stands for a section that it lies in"),
+        ("a: &a\n  <<: *a\n", "line 1: an alias stands for a section that it lies in"),
+        ("".join(f"a{n}: &a{n} [{f'*a{n - 1}' if n else 'x'}]\n" for n in range(99)), "nested too deep"),
+        ("c:\n  <<: 3\n", "line 2: expected '<<' to name a section or several"),
+        ("1.5: 1\n1.5: 2\n", "line 2: the key '1.5' is given twice"),
+        ("? [a]\n: 1\n", "line 1: expected a name, found a section or a list"),
+        ("a: 1\nb: \x01\n", "line 2: the character U+0001 is not allowed"),
+        ("#" * 1_000_001, "it has more than 1,000,000 characters"),
+    ],
+)
+def test_a_hostile_settings_file_is_refused_with_file_and_line(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        read_yaml(path)
+    said = str(caught.value)
+    assert said.startswith(f"{path}: not a settings file: ")
+    assert message in said
+    assert len(said.splitlines()) == 1
+    assert len(said) < 400
+
+
+def test_merge_keys_are_plain_yaml(tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text(
+        "x: {y: &b {<<: &a {k: 1, m: 2}, k: 3}}\nc: {<<: *b, n: 4}\nd:\n  <<: [*b, *a]\ne: {<<: *a, k: 5}\n"
+    )
+    data = read_yaml(path)
+    assert data["x"] == {"y": {"k": 3, "m": 2}}
+    assert data["c"] == {"k": 3, "m": 2, "n": 4}
+    assert data["d"] == {"k": 3, "m": 2}
+    assert data["e"] == {"k": 5, "m": 2}
+
+
+HOSTILE = st.lists(
+    st.sampled_from(
+        ["a", "b: ", "- ", "[", "]", "{", "}", ",", "\n", "  ", "&x ", "*x", "<<: ", "!!int ", "!!map ", "!!timestamp ",
+         "? ", ": ", "'", '"', "|\n", "1e5", "0x", "2024-99-99", "~", "#", "%", "@", "\t", "---\n", "é", "\x00", "1_"]
+    )
+).map("".join)  # fmt: skip
+
+
+@given(HOSTILE | st.text())
+def test_no_settings_file_raises_anything_but_a_config_error(tmp_path_factory: Any, text: str) -> None:
+    path = tmp_path_factory.getbasetemp() / "hostile.yaml"
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    with suppress(ConfigError):
+        assert isinstance(read_yaml(path), dict)
+
+
+@pytest.mark.parametrize("value", [10**5000, [10**5000], -(10**5000)], ids=["plain", "in a list", "negative"])
+@pytest.mark.parametrize("section", [{"seed": 0}, {"trainer": {"encoder_lr": 0}}, {"data": {"licence": 0}}])
+def test_numbers_of_thousands_of_digits_are_refused_in_one_line(value: object, section: dict[str, Any]) -> None:
+    data = {key: dict.fromkeys(below, value) if isinstance(below, dict) else value for key, below in section.items()}
+    with pytest.raises(ConfigError, match=r"expected .*, found a value that is too large"):
+        from_dict(UTCIEConfig, data)

@@ -12,7 +12,18 @@ from types import UnionType
 from typing import TYPE_CHECKING, Literal, Union, cast, get_args, get_origin
 
 from nlpkit.cli.options import Parser, add_threads_option, check_option_names
-from nlpkit.configs import Config, Setting, expected, from_dict, merge, read_yaml, settings, to_dict, write_yaml
+from nlpkit.configs import (
+    Config,
+    Setting,
+    describe,
+    expected,
+    from_dict,
+    merge,
+    read_yaml,
+    settings,
+    to_dict,
+    write_yaml,
+)
 from nlpkit.errors import ConfigError
 from nlpkit.registry import ModelSpec, get_spec
 from nlpkit.threads import limit_threads
@@ -139,7 +150,7 @@ def combine(
         if isinstance(typed.get(name), Mapping) or name == "run":
             file[name] = {} if value is None else value
             if not isinstance(file[name], Mapping):
-                raise ConfigError(f"{path}: {name}: expected a section of settings, found {value!r}")
+                raise ConfigError(f"{path}: {name}: expected a section of settings, found {describe(value)}")
     files = cast("dict[str, object]", file.get("run", {}))
     file["run"] = {k: [v] if k in ("train", "dev") and isinstance(v, str) else v for k, v in files.items()}
     strong = {name: typed[name] for name in _names(config_class) if name in typed}
