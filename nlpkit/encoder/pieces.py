@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
-import regex
-
 from nlpkit.encoder.folder import read_settings
 from nlpkit.errors import ConfigError
-from nlpkit.text.words import is_visible
+from nlpkit.text.words import graphemes, is_visible
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -165,13 +163,13 @@ class WordTokenizer:
 
     def _encode_parts(self, word: str) -> tuple[list[int], int]:
         """The same of a word that is cut around its unknown graphemes, and wherever it is too long."""
-        graphemes = regex.findall(r"\X", word)
-        distinct = list(dict.fromkeys(graphemes))
+        letters = graphemes(word)
+        distinct = list(dict.fromkeys(letters))
         alone = zip(distinct, self._encode_as_is(distinct), strict=True)
         unknown = {g for g, ids in alone if is_visible(g) and (not ids or self.unk_id in ids)}
         found: list[int] = []
         n_unknown = 0
-        for is_unknown, run in groupby(graphemes, key=unknown.__contains__):
+        for is_unknown, run in groupby(letters, key=unknown.__contains__):
             if is_unknown:
                 found.append(self.unk_id)
                 n_unknown += sum(map(len, run))
@@ -182,16 +180,16 @@ class WordTokenizer:
                 found += self._encode_run(known[start : start + step])
         return found, n_unknown
 
-    def _encode_run(self, graphemes: list[str]) -> list[int]:
+    def _encode_run(self, letters: list[str]) -> list[int]:
         """Pieces of graphemes that are known one by one, in halves where they are not known together.
 
         This also parts what is too long only in the tokenizer's own form, where an accent is a character.
         """
-        (ids,) = self._encode_as_is(["".join(graphemes)])
-        if self.unk_id not in ids or len(graphemes) == 1:
+        (ids,) = self._encode_as_is(["".join(letters)])
+        if self.unk_id not in ids or len(letters) == 1:
             return ids
-        half = len(graphemes) // 2
-        return self._encode_run(graphemes[:half]) + self._encode_run(graphemes[half:])
+        half = len(letters) // 2
+        return self._encode_run(letters[:half]) + self._encode_run(letters[half:])
 
     def _special_ids(self) -> tuple[list[int], list[int]]:
         encoding = self._tokenizer.encode(["a"], is_pretokenized=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Collection
 from itertools import combinations, pairwise
 
@@ -10,7 +11,7 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlpkit.text.words import BORDERS, DEFAULT_BORDERS, UNSPACED_SCRIPTS, is_visible, split_words
+from nlpkit.text.words import BORDERS, DEFAULT_BORDERS, UNSPACED_SCRIPTS, graphemes, is_visible, split_words
 
 
 def words(text: str, borders: Collection[str] = DEFAULT_BORDERS) -> list[str]:
@@ -44,7 +45,12 @@ def words(text: str, borders: Collection[str] = DEFAULT_BORDERS) -> list[str]:
         ("co\u00adoperate a\u200bb", ["co\u00adoperate", "a", "\u200b", "b"]),
         ("end \u200b", ["end", "\u200b"]),
         ("\ufeffBOM \u200fx", ["\ufeff", "BOM", "\u200f", "x"]),
-        ("a \u0301b", ["a", " \u0301", "b"]),
+        ("a \u0301b", ["a", "b"]),
+        ("norm ❤ \ufe0f enjoyed", ["norm", "❤", "enjoyed"]),
+        ("\u0301a \u0301\u0323", ["a"]),
+        ("a\n\u0301b\u200b\u0301", ["a", "b", "\u200b"]),
+        ("a \u200d 🏽 \u0e33 \ufe0f🏽", ["a", "🏽", "\u0e33", "🏽"]),
+        ("\u0600 a \u0d4e b", ["\u0600", "a", "\u0d4e", "b"]),
         ("\x00a\x07", ["\x00", "a", "\x07"]),
         ("ﬁne ﬃ", ["ﬁne", "ﬃ"]),
     ],
@@ -115,10 +121,23 @@ def test_offsets_are_ordered_cover_everything_visible_and_cut_no_grapheme(text: 
     assert all(0 <= start < end <= len(text) for start, end in spans)
     assert all(left[1] <= right[0] for left, right in pairwise(spans))
     covered = {i for start, end in spans for i in range(start, end)}
-    assert [c for i, c in enumerate(text) if i not in covered and not c.isspace()] == []
-    assert not any(text[start:end].isspace() for start, end in spans)
-    graphemes = {m.start() for m in regex.finditer(r"\X", text)} | {len(text)}
-    assert {i for span in spans for i in span} <= graphemes
+    assert [c for i, c in enumerate(text) if i not in covered and not c.isspace() and not is_mark(c)] == []
+    assert not any(char.isspace() for start, end in spans for char in text[start:end])
+    assert not any(all(map(is_mark, text[start:end])) for start, end in spans)
+    borders_of_graphemes = {m.start() for m in regex.finditer(r"\X", text)} | {len(text)}
+    behind_blanks = {i for i in range(1, len(text)) if text[i - 1].isspace() or is_mark(text[i - 1])}
+    assert {start for start, _ in spans} <= borders_of_graphemes | behind_blanks
+    assert {end for _, end in spans} <= borders_of_graphemes | {i for i, c in enumerate(text) if c.isspace()}
+
+
+def is_mark(char: str) -> bool:
+    return unicodedata.category(char)[0] == "M" or char in "\u200c\u200d" or "\U000e0020" <= char <= "\U000e007f"
+
+
+@settings(max_examples=400, deadline=None)
+@given(TEXTS)
+def test_graphemes_are_those_of_unicode(text: str) -> None:
+    assert graphemes(text) == regex.findall(r"\X", text)
 
 
 @settings(max_examples=400, deadline=None)
@@ -147,10 +166,29 @@ def words_of_version_1(text: str) -> list[tuple[int, int]]:
     return [m.span() for m in regex.finditer(pattern, text, regex.VERBOSE) if not m.group().isspace()]
 
 
+def without_bare_marks(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The words without their blanks and the marks that mark nothing: behind a blank, and at the start of a word."""
+    kept = []
+    for start, end in spans:
+        is_bare = True
+        for place in range(start, end):
+            is_blank = text[place].isspace()
+            is_bare = is_blank or (is_bare and is_mark(text[place]))
+            if not is_bare:
+                kept.append((start, place))
+    runs: list[list[int]] = []
+    for (word, place), (word_before, before) in zip(kept, [(-1, -1), *kept], strict=False):
+        if (word, place - 1) == (word_before, before):
+            runs[-1][1] = place + 1
+        else:
+            runs.append([place, place + 1])
+    return [(start, end) for start, end in runs]
+
+
 @settings(max_examples=400, deadline=None)
 @given(TEXTS)
-def test_without_any_kind_of_border_the_rules_are_those_of_version_1(text: str) -> None:
-    assert split_words(text, ()) == words_of_version_1(text)
+def test_without_any_kind_of_border_the_rules_are_those_of_version_1_but_for_bare_marks(text: str) -> None:
+    assert split_words(text, ()) == without_bare_marks(text, words_of_version_1(text))
 
 
 @settings(max_examples=200, deadline=None)
@@ -166,6 +204,8 @@ def test_long_text_is_split_in_linear_time() -> None:
     assert len(split_words("-" * 100_000)) == 1
     assert len(split_words("-" * 20_000 + "\u0301!")) == 3
     assert len(split_words("a" * 100_000)) == 1
+    assert len(split_words("\U0001f1e9\U0001f1ea" * 20_000)) == 20_000
+    assert split_words(" \u0301" * 20_000 + "\ufe0f" * 20_000) == []
     for glued in ("1," * 50_000, "1" * 100_000 + ",1", "a1," * 50_000, "삼" * 100_000):
         for borders in (DEFAULT_BORDERS, BORDERS):
             assert split_words(glued, borders)[-1][1] == len(glued)
