@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,11 @@ from nlpkit.configs import nearest
 from nlpkit.errors import DataError
 from nlpkit.ie.types import IERecord
 
+MAX_LABELS = 100_000
+"""Most labels of a schema that is read; every one is a number for each pair of words."""
+
 KEYS = ("entity_types", "relation_types", "event_types", "discontinuous")
+_SHOWN, _SHOWN_CHARS = 10, 200
 RELATION_KEYS = ("name", "symmetric", "signatures", "train_signatures")
 
 
@@ -44,17 +50,17 @@ class IESchema:
     event_types: Mapping[str, tuple[str, ...]] | None = None
     discontinuous: bool = field(default=False)
 
-    @property
+    @cached_property
     def trigger_types(self) -> tuple[str, ...]:
         """Event types in a fixed order."""
         return tuple(self.event_types or ())
 
-    @property
+    @cached_property
     def roles(self) -> tuple[str, ...]:
         """All roles, sorted."""
         return tuple(sorted({role for roles in (self.event_types or {}).values() for role in roles}))
 
-    @property
+    @cached_property
     def symmetric(self) -> frozenset[str]:
         """Names of the symmetric relation types."""
         return frozenset(r.name for r in self.relation_types or () if r.symmetric)
@@ -123,13 +129,19 @@ class IESchema:
             TypeError: A value is of another form, or a key looks misspelt; the message names the key.
         """
         if not isinstance(data, Mapping):
-            raise TypeError(f"expected an object, found {data!r}")
+            raise TypeError(f"expected an object, found {_found(data)}")
         _check_keys("", data, KEYS)
         relations, events = data.get("relation_types"), data.get("event_types")
         if not isinstance(relations, list | tuple | None):
-            raise TypeError(f"relation_types: expected a list, found {relations!r}")
+            raise TypeError(f"relation_types: expected a list, found {_found(relations)}")
         if not isinstance(events, Mapping | None):
-            raise TypeError(f"event_types: expected an object with a list of roles for each type, found {events!r}")
+            raise TypeError(
+                f"event_types: expected an object with a list of roles for each type, found {_found(events)}"
+            )
+        roles = [role for r in (events or {}).values() if isinstance(r, list | tuple) for role in r]
+        groups = (data.get("entity_types"), relations, events, roles)
+        if (n_labels := sum(len(g) for g in groups if isinstance(g, list | tuple | Mapping))) > MAX_LABELS:
+            raise TypeError(f"expected at most {MAX_LABELS:,} labels, found {n_labels:,}")
         types = None if relations is None else tuple(_relation_type(r) for r in relations)
         _labels("relation_types", [r.name for r in types or ()])
         return cls(
@@ -147,8 +159,9 @@ class IESchema:
             DataError: The file is no JSON object of that form, or a key of it looks misspelled.
         """
         try:
-            return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8-sig")))
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            text = Path(path).read_text(encoding="utf-8-sig")
+            return cls.from_dict(json.loads(text, object_pairs_hook=_object))
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise DataError(
                 f"{path}: not a label schema ({error}); expected a JSON object with the keys "
                 "entity_types, relation_types, event_types"
@@ -179,7 +192,7 @@ def _relation_type(data: Mapping[str, Any] | str) -> RelationType:
         name = data.get("name")
         _check_keys(f"relation_types: {name}: " if isinstance(name, str) else "relation_types: ", data, RELATION_KEYS)
     if not isinstance(data, Mapping) or not isinstance(data.get("name"), str) or not data["name"].strip():
-        raise TypeError(f"relation_types: expected names, or objects with a 'name', found {data!r}")
+        raise TypeError(f"relation_types: expected names, or objects with a 'name', found {_found(data)}")
     pairs = data.get("signatures", data.get("train_signatures"))
     return RelationType(
         name=data["name"],
@@ -190,16 +203,17 @@ def _relation_type(data: Mapping[str, Any] | str) -> RelationType:
 
 def _signature(relation: str, pair: object) -> tuple[str, str]:
     if not isinstance(pair, list | tuple) or len(pair) < 2 or not all(isinstance(name, str) for name in pair[:2]):
-        raise TypeError(f"relation_types: {relation}: expected pairs of head type and tail type, found {pair!r}")
+        raise TypeError(f"relation_types: {relation}: expected pairs of head type and tail type, found {_found(pair)}")
     return pair[0], pair[1]
 
 
 def _labels(place: str, names: object) -> tuple[str, ...]:
     """Different names; a single text is no list of its letters."""
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) and name.strip() for name in names):
-        raise TypeError(f"{place}: expected a list of names, found {names!r}")
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise TypeError(f"{place}: {', '.join(twice)} given twice")
+        raise TypeError(f"{place}: expected a list of names, found {_found(names)}")
+    if twice := sorted(name for name, n in Counter(names).items() if n > 1):
+        more = f" and {len(twice) - _SHOWN:,} more" if len(twice) > _SHOWN else ""
+        raise TypeError(f"{place}: {', '.join(twice[:_SHOWN])}{more} given twice")
     return tuple(names)
 
 
@@ -214,5 +228,21 @@ def _check_keys(place: str, data: Mapping[str, Any], known: Sequence[str]) -> No
 def _flag(data: Mapping[str, Any], key: str, place: str = "") -> bool:
     value = data.get(key, False)
     if not isinstance(value, bool):
-        raise TypeError(f"{place}{key}: expected true or false, found {value!r}")
+        raise TypeError(f"{place}{key}: expected true or false, found {_found(value)}")
     return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of a file, in which no key may stand twice: one of the two would be lost."""
+    data: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in data:
+            raise TypeError(f"the key {_found(key)} is there twice in one object")
+        data[key] = value
+    return data
+
+
+def _found(value: object) -> str:
+    """A value in a message, of which there is one line."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}..."

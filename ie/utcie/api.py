@@ -26,6 +26,7 @@ from nlpkit.ie.utcie.labels import LabelLayout
 from nlpkit.ie.utcie.model import UTCIENetwork
 from nlpkit.ie.utcie.predict import as_record, predict_records
 from nlpkit.model import NlpkitModel, choose_device
+from nlpkit.tensors import load_network
 from nlpkit.text.words import BORDERS, DEFAULT_BORDERS, WORD_RULES
 from nlpkit.wording import counted, did_you_mean
 
@@ -324,14 +325,11 @@ class UTCIE(NlpkitModel):
 
     @classmethod
     def _from_parts(cls, manifest: Mapping[str, Any], parts: Mapping[str, Path], device: torch.device) -> UTCIE:
-        from safetensors.torch import load_file
-
         config = from_dict(UTCIEConfig, manifest["config"])
         model = cls(config)
-        encoder = TextEncoder.from_folder(parts["encoder"], config.encoder)
+        encoder = TextEncoder.from_folder(parts["encoder"], config.encoder, exact=True)
         layout = LabelLayout(IESchema.from_dict(manifest["schema"]), config.model.split_links)
-        network = UTCIENetwork(config.model, encoder.dim, layout.n_labels)
-        network.load_state_dict(load_file(parts["head"]))
+        network = load_network(lambda: UTCIENetwork(config.model, encoder.dim, layout.n_labels), parts["head"])
         model._install(encoder, network, layout)
         model.word_borders = _saved_borders(manifest["preprocessing"])
         if manifest.get("seen") is not None:

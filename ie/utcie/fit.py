@@ -306,7 +306,7 @@ def _training_notes(examples: Sequence[Example]) -> tuple[str, ...]:
 def _encoder_of(name: str | Path, config: EncoderConfig) -> TextEncoder:
     """The encoder of another model, with pooling and window limit of ``config``."""
     folder = resolve_model_folder(name)
-    return TextEncoder.from_folder(part_path(folder, read_manifest(folder), "encoder"), config)
+    return TextEncoder.from_folder(part_path(folder, read_manifest(folder), "encoder"), config, exact=True)
 
 
 def _warm_start(network: UTCIENetwork, layout: LabelLayout, folder: str | Path) -> None:

@@ -122,18 +122,28 @@ class LabelLayout:
         """Position, among the role types, of the one that joins fragments."""
         return self.roles.n_types - 1 if self.roles.n_types > len(self.schema.roles) else None
 
-    @property
+    @cached_property
     def span_names(self) -> tuple[str, ...]:
         """Names of the span channels; the argument channel is called ``argument``."""
         events = ("argument", *self.schema.trigger_types) if self.has_events else ()
         return (*(self.schema.entity_types or ()), *events)
 
-    @property
+    @cached_property
     def relation_names(self) -> tuple[str, ...]:
         """Names of the relation channels."""
         return tuple(r.name for r in self.schema.relation_types or ())
 
-    @property
+    @cached_property
+    def relation_places(self) -> dict[str, int]:
+        """Position of each relation type among them."""
+        return {name: k for k, name in enumerate(self.relation_names)}
+
+    @cached_property
+    def role_places(self) -> dict[str, int]:
+        """Position of each role among them."""
+        return {name: k for k, name in enumerate(self.schema.roles)}
+
+    @cached_property
     def channel_names(self) -> tuple[str, ...]:
         """A unique name of each channel."""
         schema = self.schema
@@ -178,7 +188,7 @@ def gold_cells(view: WordView, layout: LabelLayout, start: int = 0, stop: int | 
     for first, last, label in view.entities or ():
         cells.add_span(first, last, cells.entity_channels.get(label))
     for head, tail, label in view.relations or ():
-        if view.entities is not None and label in layout.relation_names:
+        if view.entities is not None and label in layout.relation_places:
             cells.add_relation(view.entities[head][:2], view.entities[tail][:2], label)
     for event in view.events or ():
         cells.add_event(event)
@@ -232,7 +242,7 @@ class _Cells:
 
     def add_relation(self, head: Span, tail: Span, label: str) -> None:
         """Set a relation; one without direction in both orders."""
-        index = self.layout.relation_names.index(label)
+        index = self.layout.relation_places[label]
         self._add_link(self.relations, self.layout.relations, head, tail, index, label in self.layout.schema.symmetric)
 
     def add_event(self, event: Event) -> None:
@@ -241,11 +251,11 @@ class _Cells:
         if event.trigger.type not in self.trigger_channels:
             return
         self.add_span(*trigger, self.trigger_channels[event.trigger.type])
-        known = [a for a in event.arguments if a.role in self.layout.schema.roles]
+        known = [a for a in event.arguments if a.role in self.layout.role_places]
         for argument in known:
             span = (argument.start, argument.end)
             self.add_span(*span, self.layout.argument.start)
-            self._add_role(trigger, span, self.layout.schema.roles.index(argument.role))
+            self._add_role(trigger, span, self.layout.role_places[argument.role])
         if self.layout.same_mention is None:
             return
         for one, other in combinations(known, 2):

@@ -14,7 +14,14 @@ from torch import Tensor, nn
 
 from nlpkit._compat import checkpoint_activations, load_backbone, save_backbone
 from nlpkit.encoder.config import EncoderConfig
-from nlpkit.encoder.folder import encoder_folder, position_limit
+from nlpkit.encoder.folder import (
+    encoder_folder,
+    position_limit,
+    read_settings,
+    refuse_code,
+    require_config,
+    weight_files,
+)
 from nlpkit.encoder.pieces import WordTokenizer
 from nlpkit.encoder.pooling import pool_words
 from nlpkit.errors import ConfigError
@@ -76,19 +83,31 @@ class TextEncoder(nn.Module):
         return cls.from_folder(encoder_folder(config.name), config)
 
     @classmethod
-    def from_folder(cls, folder: str | Path, config: EncoderConfig | None = None) -> TextEncoder:
-        """Load a Hugging Face model folder; pooling and window limit are those of ``config``, its name is not used."""
+    def from_folder(
+        cls, folder: str | Path, config: EncoderConfig | None = None, *, exact: bool = False
+    ) -> TextEncoder:
+        """Load a Hugging Face model folder from disk; no code in it is run, and no pickle is read.
+
+        Args:
+            folder: The folder.
+            config: Pooling and window limit; its name is not used.
+            exact: The weights must be those of the encoder alone, as :meth:`save` writes them. Else weights of heads
+                are passed over, and a pooling layer may be missing, since it is not used.
+
+        Raises:
+            ConfigError: It is no encoder, wants code to be run, or its weights are not those that its config describes.
+        """
         config = config or EncoderConfig()
-        folder = encoder_folder(str(folder))
+        folder = Path(folder)
+        require_config(folder)
+        refuse_code(folder)
         tokenizer = WordTokenizer.from_folder(folder)
+        settings, weights = read_settings(folder / "config.json"), weight_files(folder)
         try:
-            model = load_backbone(folder)
+            model = load_backbone(settings, weights, exact=exact)
         except Exception as error:  # each file format has errors of its own
-            raise ConfigError(f"cannot load the encoder in {str(folder)!r}: {error}", key="encoder.name") from error
-        if model.config.is_encoder_decoder:
-            raise ConfigError(
-                f"expected an encoder, found the encoder-decoder {model.config.model_type!r}", key="encoder.name"
-            )
+            what = " ".join(str(error).split())  # those of other libraries have several lines
+            raise ConfigError(f"cannot load the encoder in {str(folder)!r}: {what}", key="encoder.name") from error
         n_embeddings = model.get_input_embeddings().num_embeddings
         if tokenizer.n_vocabulary > n_embeddings:
             raise ConfigError(

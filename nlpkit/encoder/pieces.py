@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
-from nlpkit.encoder.folder import read_settings
+from nlpkit.encoder.folder import portable, read_settings
 from nlpkit.errors import ConfigError
 from nlpkit.text.words import graphemes, is_visible
 
@@ -21,7 +21,6 @@ CACHED_WORDS = 50_000
 
 _CACHED_CHARS = 64
 _SIDE_FILES = ("tokenizer_config.json", "special_tokens_map.json")
-_LOCAL_KEYS = ("name_or_path", "special_tokens_map_file", "tokenizer_file", "vocab_file", "merges_file", "cache_dir")
 
 
 class WordTokenizer:
@@ -71,11 +70,7 @@ class WordTokenizer:
                 key="encoder.name",
             ) from error
         config = read_settings(folder / "config.json")
-        side_files = {
-            name: {k: v for k, v in read_settings(path).items() if k not in _LOCAL_KEYS}
-            for name in _SIDE_FILES
-            if (path := folder / name).is_file()
-        }
+        side_files = {name: portable(read_settings(path)) for name in _SIDE_FILES if (path := folder / name).is_file()}
         return cls(tokenizer, pad_id=config.get("pad_token_id") or 0, side_files=side_files)
 
     def save(self, folder: Path) -> None:
