@@ -92,7 +92,7 @@ class NlpkitModel(ABC):
             ConfigError: The folder holds something else than a model.
             NlpkitError: The disk is full, or may not be written.
         """
-        from nlpkit.folder import write_model_folder
+        from nlpkit.saving import write_model_folder
 
         self._require_fitted("save")
         manifest = {"model": self.name, **self._manifest(), "versions": library_versions(), "parts": dict(self.parts)}
@@ -140,22 +140,29 @@ def load(name_or_folder: str | Path, device: str = "auto", precision: str = "fp3
         ConfigError: The name is no path, or there is no such device.
         ModelFormatError: The folder is no model, was damaged, or is of a newer version.
     """
-    from nlpkit.folder import read_manifest
-    from nlpkit.registry import get_spec
+    from nlpkit.folder import read_whole
 
     if precision not in ("fp32", "bf16"):
         hint = did_you_mean(precision, ("fp32", "bf16"))
         raise ConfigError(f"expected fp32 or bf16, got {precision!r}{hint}", key="precision")
-    folder = find_model(name_or_folder)
+    chosen = choose_device(device)
+    model = read_whole(lambda: find_model(name_or_folder), lambda folder: _load(folder, chosen))
+    model.precision = precision
+    return model
+
+
+def _load(folder: Path, device: torch.device) -> NlpkitModel:
+    from nlpkit.folder import read_manifest
+    from nlpkit.registry import get_spec
+
     manifest = read_manifest(folder)
     try:
         api = get_spec(str(manifest.get("model"))).resolve("api")
     except ConfigError as error:
         raise ModelFormatError(f"{folder}: {error}") from error
     parts = {part: folder / place for part, place in manifest["parts"].items()}
-    chosen = choose_device(device)
     try:
-        model: NlpkitModel = api._from_parts(manifest, parts, chosen)  # type: ignore[attr-defined]
+        model: NlpkitModel = api._from_parts(manifest, parts, device)  # type: ignore[attr-defined]
     except Exception as error:
         if not isinstance(error, _MISFITS) and type(error).__name__ != "SafetensorError":
             raise
@@ -163,7 +170,6 @@ def load(name_or_folder: str | Path, device: str = "auto", precision: str = "fp3
         raise ModelFormatError(
             f"{folder / 'nlpkit.json'}: {what}; the model was written by another version, or changed by hand"
         ) from error
-    model.precision = precision
     return model
 
 

@@ -15,7 +15,7 @@ from nlpkit.configs import to_dict
 from nlpkit.encoder.config import EncoderConfig
 from nlpkit.encoder.encoder import TextEncoder
 from nlpkit.errors import DataError, shown_id
-from nlpkit.folder import part_path, read_manifest, resolve_model_folder
+from nlpkit.folder import part_path, read_manifest, read_whole, resolve_model_folder
 from nlpkit.ie.joining import join_records
 from nlpkit.ie.metrics import IEScorer, dev_score_notes, dev_score_parts
 from nlpkit.ie.overlap import tightest_policy
@@ -305,8 +305,11 @@ def _training_notes(examples: Sequence[Example]) -> tuple[str, ...]:
 
 def _encoder_of(name: str | Path, config: EncoderConfig) -> TextEncoder:
     """The encoder of another model, with pooling and window limit of ``config``."""
-    folder = resolve_model_folder(name)
-    return TextEncoder.from_folder(part_path(folder, read_manifest(folder), "encoder"), config, exact=True)
+
+    def read(folder: Path) -> TextEncoder:
+        return TextEncoder.from_folder(part_path(folder, read_manifest(folder), "encoder"), config, exact=True)
+
+    return read_whole(lambda: resolve_model_folder(name), read)
 
 
 def _warm_start(network: UTCIENetwork, layout: LabelLayout, folder: str | Path) -> None:

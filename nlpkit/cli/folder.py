@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 from nlpkit.errors import ConfigError, ModelFormatError
-from nlpkit.folder import read_manifest
+from nlpkit.folder import read_manifest, read_whole
 from nlpkit.model import find_model
 from nlpkit.registry import ModelSpec, get_spec
 from nlpkit.threads import limit_threads
@@ -47,7 +47,9 @@ def open_folder(name: str) -> tuple[Path, Mapping[str, object], ModelSpec]:
         ModelFormatError: It is no model folder, or one of a model that is not installed.
     """
     folder = find_model(name)
-    manifest = read_manifest(folder, verify=False)  # loading compares the checksums
+    manifest = read_whole(
+        lambda: folder, lambda place: read_manifest(place, verify=False)
+    )  # loading compares checksums
     try:
         spec = get_spec(str(manifest.get("model")))
     except ConfigError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import shutil
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -214,3 +215,39 @@ def test_a_part_called_like_the_packaged_encoder_is_the_part(
 def test_the_limit_of_labels_leaves_room() -> None:
     names = [str(k) for k in range(MAX_LABELS)]
     assert len(IESchema.from_dict({"entity_types": names}).entity_types or ()) == MAX_LABELS
+
+
+def test_a_model_that_is_loaded_while_it_is_saved_is_the_old_or_the_new_one(untrained: UTCIE, tmp_path: Path) -> None:
+    import torch
+
+    untrained.save(tmp_path / "model")
+    mine = UTCIE.load(tmp_path / "model")
+    stop = threading.Event()
+
+    def save_as(number: int) -> None:
+        mine.dev_scores = {"score": float(number)}
+        with torch.no_grad():
+            for module in mine.modules:
+                next(module.parameters()).fill_(number)
+        mine.save(tmp_path / "model")
+
+    def save_again_and_again() -> None:
+        number = 0
+        while not stop.wait(0.2):
+            number += 1
+            save_as(number)
+
+    save_as(0)
+    saver = threading.Thread(target=save_again_and_again)
+    saver.start()
+    try:
+        deadline, seen = time.monotonic() + 60, set()
+        while len(seen) < 6 and time.monotonic() < deadline:
+            model = nlpkit.load(tmp_path / "model")
+            number = model.dev_scores["score"]
+            assert all(bool((next(module.parameters()) == number).all()) for module in model.modules)
+            seen.add(number)
+    finally:
+        stop.set()
+        saver.join()
+    assert len(seen) == 6
