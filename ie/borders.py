@@ -77,10 +77,14 @@ def _repaired(record: IERecord) -> Iterator[tuple[tuple[int, int], str, tuple[st
             if not cut:
                 return
             finer = split_words(text, (*DEFAULT_BORDERS, *kinds))
-            for span in [span for span in cut if align_span(finer, *span)[2]]:
+            still_cut = []
+            for span in cut:
+                if not align_span(finer, *span)[2]:
+                    still_cut.append(span)
+                    continue
                 first, last, _ = align_span(words, *span)
                 yield span, text[slice(*char_span(words, first, last))], kinds
-                cut.remove(span)
+            cut = still_cut
 
 
 def _spans(record: IERecord) -> list[tuple[int, int]]:

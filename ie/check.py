@@ -7,6 +7,7 @@ settings.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -168,10 +169,10 @@ class _File:
         self.problems.append(problem_at(record, message, "keep one of them"))
 
     def look_at_overlaps(self, view: WordView) -> None:
-        self.overlaps += _overlaps("entities", [(s, e) for s, e, _ in view.entities or ()])
+        self.overlaps += overlap_counts("entities", [(s, e) for s, e, _ in view.entities or ()])
         events = view.events or ()
-        self.overlaps += _overlaps("triggers", [(e.trigger.start, e.trigger.end) for e in events])
-        self.overlaps += _overlaps("arguments", {(a.start, a.end) for e in events for a in e.arguments})
+        self.overlaps += overlap_counts("triggers", [(e.trigger.start, e.trigger.end) for e in events])
+        self.overlaps += overlap_counts("arguments", {(a.start, a.end) for e in events for a in e.arguments})
         triggers = Counter((e.trigger.start, e.trigger.end, e.trigger.type) for e in events)
         self.overlaps["repeated"] += any(count > 1 for count in triggers.values())
 
@@ -304,17 +305,28 @@ def _leaks(files: Sequence[_File]) -> list[Problem]:
     return problems
 
 
-def _overlaps(name: str, spans: Iterable[tuple[int, int]]) -> Counter[str]:
-    """How many spans there are, and how many pairs lie inside each other, cross, or are one span."""
+def overlap_counts(name: str, spans: Iterable[tuple[int, int]]) -> Counter[str]:
+    """How many spans there are, and how many pairs lie inside each other, cross, or are one span.
+
+    >>> sorted(overlap_counts("e", [(0, 3), (0, 3), (1, 2), (2, 5)]).items())
+    [('e', 4), ('e crossing', 2), ('e nested', 2), ('e on one span', 1)]
+    """
     counts: Counter[str] = Counter()
-    ordered = sorted(spans, key=lambda span: (span[0], -span[1]))
-    counts[name] = len(ordered)
-    for number, (start, end) in enumerate(ordered):
-        for other_start, other_end in ordered[number + 1 :]:
-            if other_start >= end:
-                break
-            same, inside = (start, end) == (other_start, other_end), other_end <= end
-            counts[f"{name} {'on one span' if same else 'nested' if inside else 'crossing'}"] += 1
+    same: Counter[tuple[int, int]] = Counter()
+    ends: list[int] = []  # of the spans that begin before or with the next one, in order
+    for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
+        n_around = len(ends) - bisect_left(ends, end)
+        n_met = len(ends) - bisect_right(ends, start)
+        counts[name] += 1
+        for how, n in (
+            ("on one span", same[start, end]),
+            ("nested", n_around - same[start, end]),
+            ("crossing", n_met - n_around),
+        ):
+            if n:
+                counts[f"{name} {how}"] += n
+        same[start, end] += 1
+        insort(ends, end)
     return counts
 
 

@@ -42,12 +42,20 @@ def resolve_overlap(
         return sorted(candidates)
     ranked = sorted(candidates, key=lambda c: (-c.score, c.start - c.end, c.start, c.label))
     spans = np.array([(c.start, c.end) for c in ranked])
-    blocked = np.zeros(len(ranked), dtype=bool)
+    # Only spans that meet can conflict: those that begin before this one ends, and not a whole span before it.
+    order = np.argsort(spans[:, 0], kind="stable")
+    in_order = spans[order]
+    starts, longest = in_order[:, 0], (spans[:, 1] - spans[:, 0]).max()
+    low = np.searchsorted(starts, spans[:, 0] - longest)
+    high = np.searchsorted(starts, np.maximum(spans[:, 1], spans[:, 0] + 1))
+    place = np.argsort(order)
+    blocked = np.zeros(len(ranked), dtype=bool)  # in the order of the starts
     kept = []
     for i, candidate in enumerate(ranked):
-        if not blocked[i]:
+        if not blocked[place[i]]:
             kept.append(candidate)
-            blocked |= conflicts(spans[i], spans, policy, multi_label)
+            near = slice(low[i], high[i])
+            blocked[near] |= conflicts(spans[i], in_order[near], policy, multi_label)
     return sorted(kept)
 
 
@@ -82,10 +90,12 @@ def tightest_policy(spans_per_record: Iterable[Sequence[tuple[int, int]]]) -> Ov
     """
     tightest: OverlapPolicy = "flat"
     for spans in spans_per_record:
-        table = np.array(spans).reshape(-1, 2)
+        table = np.array(sorted(spans)).reshape(-1, 2)
+        after = np.searchsorted(table[:, 0], table[:, 1])  # only spans that begin before another one ends can conflict
         for k, span in enumerate(table[:-1]):
-            if conflicts(span, table[k + 1 :], "nested").any():
+            others = table[k + 1 : after[k]]
+            if conflicts(span, others, "nested").any():
                 return "any"
-            if tightest == "flat" and conflicts(span, table[k + 1 :], "flat").any():
+            if tightest == "flat" and conflicts(span, others, "flat").any():
                 tightest = "nested"
     return tightest

@@ -6,14 +6,13 @@ not used. ``null`` is the same as a missing key. Unknown keys of the record itse
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from nlpkit.data.fields import FieldReader, shown_int
 from nlpkit.data.lines import json_type
 from nlpkit.errors import Problem
-from nlpkit.ie.surface import alike_places, difference, spelt_out, squeezed
+from nlpkit.ie.surface import alike_places, difference, places, spelt_out, squeezed
 from nlpkit.ie.types import Argument, Entity, Event, IERecord, IEResult, InputInfo, Relation, Source, Trigger
 from nlpkit.wording import counted
 
@@ -65,6 +64,8 @@ class _Parser(FieldReader):
         super().__init__(source)
         self.text: str | None = None
         self.tokens: tuple[str, ...] | None = None
+        self._places: dict[str, list[int]] = {}
+        self._alike: dict[str, list[tuple[int, int]]] = {}
 
     def record(self, obj: Mapping[str, Any]) -> IERecord | None:
         if not isinstance(obj, Mapping):
@@ -287,35 +288,39 @@ class _Parser(FieldReader):
         if not surface:
             self.error(f"{field}.text", "the surface text is empty", "give the text of the span, or 'start' and 'end'")
             return None
-        places = [match.start() for match in re.finditer(f"(?={re.escape(surface)})", text)]
+        if surface not in self._places:
+            self._places[surface] = places(surface, text)
+        found = self._places[surface]
         nth = self.value(item, "nth", "an integer", field)
         if nth is None and item.get("nth") is not None:
             return None
-        if not places:
+        if not found:
             self.not_in_text(field, surface, text)
             return None
-        if len(places) > 1 and nth is None:
+        if len(found) > 1 and nth is None:
             self.error(
                 f"{field}.text",
-                f"{surface!r} occurs {len(places)} times in the text, at characters {_listed(places)}",
-                f"add 'nth' (1 to {len(places)}), or 'start' and 'end'",
+                f"{surface!r} occurs {len(found)} times in the text, at characters {_listed(found)}",
+                f"add 'nth' (1 to {len(found)}), or 'start' and 'end'",
             )
             return None
-        if nth is not None and not 1 <= nth <= len(places):
-            times = "once" if len(places) == 1 else f"{len(places)} times"
+        if nth is not None and not 1 <= nth <= len(found):
+            times = "once" if len(found) == 1 else f"{len(found)} times"
             self.error(
                 f"{field}.nth",
-                f"'nth' is {shown_int(nth)}, but {surface!r} is {times} in the text, at {_listed(places)}",
-                f"give 'nth' from 1 to {len(places)}" if len(places) > 1 else "leave 'nth' out",
+                f"'nth' is {shown_int(nth)}, but {surface!r} is {times} in the text, at {_listed(found)}",
+                f"give 'nth' from 1 to {len(found)}" if len(found) > 1 else "leave 'nth' out",
             )
             return None
-        start = places[(nth or 1) - 1]
+        start = found[(nth or 1) - 1]
         return start, start + len(surface)
 
     def not_in_text(self, field: str, surface: str, text: str) -> None:
         """A surface text that occurs nowhere, or only in another spelling."""
         message, remedy = f"{surface!r} is not in the text", "copy it from the text, letter by letter"
-        if alike := alike_places(surface, text):
+        if surface not in self._alike:
+            self._alike[surface] = alike_places(surface, text)
+        if alike := self._alike[surface]:
             start, end = alike[0]
             found = text[start:end]
             more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""

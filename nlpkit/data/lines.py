@@ -11,6 +11,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -260,8 +261,8 @@ def _decode(raw: bytes, file: str, number: int, problems: list[Problem]) -> str 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     out = dict(pairs)
     if len(out) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in out if keys.count(key) > 1)
+        counts = Counter(key for key, _ in pairs)
+        twice = next(key for key, count in counts.items() if count > 1)
         raise BadLineError(f"key {twice!r} is there twice in one object", "keep one of them")
     return out
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 from math import inf
+from operator import itemgetter
 
 from nlpkit.text.sentences import CLOSERS, SENTENCE_ENDS
 from nlpkit.wording import counted
@@ -121,18 +123,17 @@ def owner(windows: Sequence[tuple[int, int]], start: int, end: int) -> int | Non
     """The window that decides about the words from ``start`` to ``end``: where they are farthest from its borders.
 
     Borders of the text do not count, since nothing lies behind them. Of equal windows the first is taken; None means
-    that no window holds all of the words.
+    that no window holds all of the words. Windows are in the order of their starts and of their ends.
 
     >>> owner([(0, 6), (4, 9)], 4, 5), owner([(0, 6), (4, 9)], 5, 6), owner([(0, 6), (4, 9)], 3, 8)
     (0, 1, None)
     """
     best, best_distance = None, -inf
     n_words = windows[-1][1] if windows else 0
-    for index, (left, right) in enumerate(windows):
-        if left > start:
-            break
-        if right < end:
-            continue
+    first = bisect_left(windows, end, key=itemgetter(1))
+    last = bisect_right(windows, start, key=itemgetter(0))
+    for index in range(first, last):
+        left, right = windows[index]
         distance = min(start - left if left else inf, right - end if right < n_words else inf)
         if distance > best_distance:
             best, best_distance = index, distance

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from itertools import combinations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nlpkit.errors import ConfigError
-from nlpkit.ie.check import check_files
+from nlpkit.ie.check import check_files, overlap_counts
 from nlpkit.ie.types import Entity, IEResult, InputInfo
 from nlpkit.ie.writer import write_jsonl
 
@@ -338,3 +342,14 @@ def test_lines_that_are_left_out_are_counted(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "Bo left", "entities": []}\n{"text": 5, "entities": 6}\n\n{"tokens": [1]}\n')
     assert f"{path}: 1 record, entities in 1, 2 lines left out for errors" in check_files(path).notes
+
+
+@given(st.lists(st.tuples(st.integers(0, 8), st.integers(1, 5)), max_size=12))
+def test_overlaps_are_counted_as_pair_by_pair(places):
+    spans = sorted(((start, start + n) for start, n in places), key=lambda span: (span[0], -span[1]))
+    expected = Counter({"e": len(spans)} if spans else {})
+    for (start, end), other in combinations(spans, 2):
+        if other[0] < end:
+            how = "on one span" if other == (start, end) else "nested" if other[1] <= end else "crossing"
+            expected[f"e {how}"] += 1
+    assert overlap_counts("e", spans) == expected
