@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from nlpkit.encoder.encoder import PieceBatch, TextEncoder
+from nlpkit.encoder.pieces import MAX_WORD
 from nlpkit.ie.joining import Joinable, joinable
 from nlpkit.ie.seen import Seen
 from nlpkit.ie.types import IERecord, InputInfo
@@ -48,6 +49,9 @@ class Example:
     def input_info(self, encoder_limit: int, n_cut: int = 0, seen: Seen | None = None) -> InputInfo:
         """What the model saw of the record; ``n_cut`` candidate spans were too many."""
         skipped = self.view.skipped
+        if n_long := sum(len(word) > MAX_WORD for word in self.view.words):
+            what = f"{counted(n_long, 'word')} of more than {MAX_WORD:,} characters"
+            skipped = (*skipped, f"{what}: all but the first {MAX_WORD:,} of each")
         if n_cut:
             skipped = (*skipped, f"{counted(n_cut, 'candidate span')} beyond the most that a window may have")
         return InputInfo(

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 CACHED_WORDS = 50_000
 """Words whose pieces are remembered; bounded, so that a long stream needs constant memory."""
 
+MAX_WORD = 20_000
+"""Characters of a word that are read, far more than any window holds: what is glued to a million costs no more."""
+
 _CACHED_CHARS = 64
 _SIDE_FILES = ("tokenizer_config.json", "special_tokens_map.json")
 
@@ -94,9 +97,10 @@ class WordTokenizer:
         """Piece ids of each word of each sentence, without special pieces.
 
         A word for which the tokenizer has nothing (blank, zero-width, control characters) gets the unknown piece, and
-        so does what stays unknown of a word after all tries, see :meth:`unknown`.
+        so does what stays unknown of a word after all tries, see :meth:`unknown`. Of a word that is longer than
+        :data:`MAX_WORD` characters, the first ones are read.
         """
-        sentences = [list(words) for words in sentences]
+        sentences = [[word[:MAX_WORD] for word in words] for words in sentences]
         known = self._cache
         unseen = list({word: None for words in sentences for word in words if word not in known})
         fresh = self._encode(unseen)

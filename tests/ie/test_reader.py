@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from nlpkit.errors import DataError
 from nlpkit.ie.reader import parse_record, read_records, records_from
-from nlpkit.ie.surface import places
 from nlpkit.ie.types import Argument, Entity, Event, IERecord, IEResult, InputInfo, Relation, Source, Trigger
 
 TEXT = "Ann met Bob and Bob met Al."
@@ -328,13 +327,6 @@ def test_surface_places_may_overlap_and_may_hold_signs_of_patterns():
     assert "3 times" in parse_record({"text": "aaaa", "entities": [{"text": "aa", "type": "P"}]})[1][0].message
     record, _ = parse_record({"text": "a (b.c) abc", "entities": [{"text": "(b.c)", "type": "P"}]})
     assert record.entities[0].start == 2
-
-
-@given(st.text("ab", min_size=1, max_size=6), st.text("ab", max_size=40), st.integers(0, 90))
-def test_long_surface_texts_are_found_where_short_ones_are(surface, text, more):
-    surface, text = surface + "a" * more, text + "a" * 2 * more + text
-    expected = [k for k in range(len(text)) if text.startswith(surface, k)]
-    assert places(surface, text) == expected
 
 
 def test_surface_text_of_events_too():

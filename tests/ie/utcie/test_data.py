@@ -8,6 +8,7 @@ from long_texts import joined
 
 from nlpkit.encoder.config import EncoderConfig
 from nlpkit.encoder.encoder import TextEncoder
+from nlpkit.encoder.pieces import MAX_WORD
 from nlpkit.ie.schema import IESchema
 from nlpkit.ie.types import Entity, IERecord, Relation
 from nlpkit.ie.utcie.config import UTCIEModelConfig
@@ -161,3 +162,10 @@ def test_only_records_of_one_window_are_joined(encoder):
     assert [item is None for item in items] == [False, True, True]  # one for each window; a text without words has none
     assert items[0] is not None
     assert (items[0].words, items[0].pieces) == (2, 2)
+
+
+def test_a_word_of_a_million_letters_is_read_to_its_first_ones_and_the_result_says_so(encoder):
+    (example,) = prepare([record("bank", "x" * 1_000_000)], encoder, CONFIG)
+    info = example.input_info(encoder_limit=20)
+    assert info.pieces == 1 + MAX_WORD
+    assert info.skipped == ("1 word of more than 20,000 characters: all but the first 20,000 of each",)
