@@ -29,7 +29,12 @@ from nlpkit.ie.metrics import IEScorer
 from nlpkit.ie.oddities import Oddities
 from nlpkit.ie.overlap import Candidate, resolve_overlap, tightest_policy
 from nlpkit.ie.parse import parse_record
+from nlpkit.ie.schema import IESchema, RelationType
 from nlpkit.ie.surface import alike_places, difference
+from nlpkit.ie.types import IERecord
+from nlpkit.ie.utcie.assemble import assemble
+from nlpkit.ie.utcie.decode import DecodeSettings, decode_windows, merge_windows
+from nlpkit.ie.utcie.labels import LabelLayout
 from nlpkit.ie.words import word_view
 from nlpkit.ie.writer import short_table
 from nlpkit.text.sentences import sentence_starts
@@ -206,6 +211,30 @@ def _owners(n: int) -> Callable[[], object]:
     return lambda: [owner(windows, k, k + 2) for k in range(2 * n)]
 
 
+def _everything(n: int) -> Callable[[], object]:
+    """A text of n windows in which every span and every link passes."""
+    import torch
+
+    words = 12
+    schema = IESchema(
+        entity_types=("A", "B"),
+        relation_types=(RelationType(name="r"),),
+        event_types={"E": ("who", "where"), "F": ("who",)},
+        discontinuous=True,
+    )
+    layout, settings = LabelLayout(schema), DecodeSettings(threshold=0.0, entity_overlap="any", argument_overlap="any")
+    logits = torch.randn(1, words, words, layout.n_labels, generator=torch.Generator().manual_seed(0))
+    mask = torch.ones(1, words, dtype=torch.bool)
+    windows = [(start, start + words) for start in range(0, n * words // 2, words // 2)]
+    view = word_view(IERecord(tokens=("a",) * windows[-1][1]))
+
+    def read() -> object:
+        found = [decode_windows(logits, mask, [start], layout, settings)[0] for start, _ in windows]
+        return assemble(merge_windows(windows, found), view, layout, settings)
+
+    return read
+
+
 CASES: dict[str, tuple[int, Make]] = {
     **{f"words: {name}": (50_000, partial(_words, unit, None)) for name, unit in REPEATED.items()},
     **{f"words, finest: {name}": (50_000, partial(_words, unit, BORDERS)) for name, unit in REPEATED.items()},
@@ -236,6 +265,7 @@ CASES: dict[str, tuple[int, Make]] = {
     "sentences: lines": (50_000, partial(_sentences, "a\n")),
     "windows: planned": (50_000, _windows),
     "windows: owners": (5_000, _owners),
+    "windows: all spans and links pass": (40, _everything),
 }
 
 

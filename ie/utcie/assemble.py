@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from nlpkit.ie.overlap import Candidate, resolve_overlap
-from nlpkit.ie.schema import IESchema
+from nlpkit.ie.schema import IESchema, RelationType
 from nlpkit.ie.types import Argument, Entity, Event, Relation, Trigger
 from nlpkit.ie.utcie.decode import Candidates, DecodeSettings, Link
 from nlpkit.ie.utcie.labels import LabelLayout, Span
@@ -65,27 +66,32 @@ def _relations(
     out: dict[tuple[int, int, str], Relation] = {}
     types = layout.schema.relation_types or ()
     entity_names = layout.schema.entity_types or ()
+    signatures = [_signatures(relation) for relation in types]
     for link in kept:
         relation = types[link.label]
         # a symmetric link comes in both orders, which must not choose different types of the same spans
         first, second = sorted((link.first, link.second)) if relation.symmetric else (link.first, link.second)
         pairs = [(h, t) for h in at[first] for t in at[second]]
-        pairs.sort(key=lambda p: -(entities[p[0]].score + entities[p[1]].score))
-        if relation.signatures is not None:
-            seen = set(relation.signatures)
-            if relation.symmetric:
-                seen |= {(b, a) for a, b in seen}
+        if (seen := signatures[link.label]) is not None:
             fitting = [
                 p for p in pairs if (entity_names[entities[p[0]].label], entity_names[entities[p[1]].label]) in seen
             ]
             pairs = fitting or ([] if settings.schema_filter else pairs)
         if not pairs:
             continue
-        head, tail = pairs[0]
+        head, tail = max(pairs, key=lambda p: entities[p[0]].score + entities[p[1]].score)
         out.setdefault(
             (head, tail, relation.name), Relation(head=head, tail=tail, type=relation.name, score=_round(link.score))
         )
     return tuple(out[key] for key in sorted(out))
+
+
+def _signatures(relation: RelationType) -> set[tuple[str, str]] | None:
+    """The types of head and tail that were seen together; None if that is not known."""
+    if relation.signatures is None:
+        return None
+    seen = set(relation.signatures)
+    return seen | {(tail, head) for head, tail in seen} if relation.symmetric else seen
 
 
 def _events(candidates: Candidates, view: WordView, layout: LabelLayout, settings: DecodeSettings) -> tuple[Event, ...]:
@@ -102,13 +108,21 @@ def _events(candidates: Candidates, view: WordView, layout: LabelLayout, setting
     at: dict[Span, list[Candidate]] = {}
     for trigger in triggers:
         at.setdefault((trigger.start, trigger.end), []).append(trigger)
+    same: dict[Span, list[Span]] = {}
+    for link in candidates.same:
+        same.setdefault(link.first, []).append(link.second)
+
+    @cache
+    def event_types(span: Span, label: int) -> frozenset[str]:
+        return frozenset(_event_types(schema, at[span], schema.roles[label], settings.schema_filter))
+
     events = []
     for trigger in triggers:
         name = schema.trigger_types[trigger.label]
         mine = [
             link
             for link in by_trigger.get((trigger.start, trigger.end), ())
-            if name in _event_types(schema, at[link.first], schema.roles[link.label], settings.schema_filter)
+            if name in event_types(link.first, link.label)
         ]
         start, end = view.unit_span(trigger.start, trigger.end)
         events.append(
@@ -120,7 +134,7 @@ def _events(candidates: Candidates, view: WordView, layout: LabelLayout, setting
                     score=_round(trigger.score),
                     text=view.surface(trigger.start, trigger.end),
                 ),
-                arguments=_arguments(mine, candidates.same, span_scores, view, schema),
+                arguments=_arguments(mine, same, span_scores, view, schema),
             )
         )
     return tuple(events)
@@ -134,7 +148,11 @@ def _event_types(schema: IESchema, triggers: Sequence[Candidate], role: str, str
 
 
 def _arguments(
-    links: Sequence[Link], same: Sequence[Link], span_scores: dict[Span, float], view: WordView, schema: IESchema
+    links: Sequence[Link],
+    same: Mapping[Span, Sequence[Span]],
+    span_scores: dict[Span, float],
+    view: WordView,
+    schema: IESchema,
 ) -> tuple[Argument, ...]:
     groups = _fragment_groups(links, same)
     out = []
@@ -153,8 +171,13 @@ def _arguments(
     return tuple(out)
 
 
-def _fragment_groups(links: Sequence[Link], same: Sequence[Link]) -> dict[tuple[Span, int], int]:
-    """Number the discontinuous mentions of one event: fragments of one role that are joined by same-mention links."""
+def _fragment_groups(links: Sequence[Link], same: Mapping[Span, Sequence[Span]]) -> dict[tuple[Span, int], int]:
+    """Number the discontinuous mentions of one event: fragments of one role that are joined by same-mention links.
+
+    Args:
+        links: The roles of the event.
+        same: For each span the later ones of the same mention.
+    """
     if not same:
         return {}
     import networkx as nx
@@ -164,7 +187,8 @@ def _fragment_groups(links: Sequence[Link], same: Sequence[Link]) -> dict[tuple[
     for label in sorted({link.label for link in links}):
         graph = nx.Graph()
         graph.add_nodes_from(link.second for link in links if link.label == label)
-        graph.add_edges_from((s.first, s.second) for s in same if s.first in graph and s.second in graph)
+        fragments = list(graph)
+        graph.add_edges_from((span, other) for span in fragments for other in same.get(span, ()) if other in graph)
         for component in sorted(sorted(c) for c in nx.connected_components(graph) if len(c) > 1):
             for span in component:
                 groups[span, label] = n_groups

@@ -46,14 +46,18 @@ class Example:
     windows: list[tuple[int, int]]
     cells: list[GoldCells] | None = None
 
-    def input_info(self, encoder_limit: int, n_cut: int = 0, seen: Seen | None = None) -> InputInfo:
-        """What the model saw of the record; ``n_cut`` candidate spans were too many."""
+    def input_info(
+        self, encoder_limit: int, n_cut: int = 0, seen: Seen | None = None, n_cut_links: int = 0
+    ) -> InputInfo:
+        """What the model saw of the record; so many candidate spans, and links between them, were too many."""
         skipped = self.view.skipped
         if n_long := sum(len(word) > MAX_WORD for word in self.view.words):
             what = f"{counted(n_long, 'word')} of more than {MAX_WORD:,} characters"
             skipped = (*skipped, f"{what}: all but the first {MAX_WORD:,} of each")
         if n_cut:
             skipped = (*skipped, f"{counted(n_cut, 'candidate span')} beyond the most that a window may have")
+        if n_cut_links:
+            skipped = (*skipped, f"{counted(n_cut_links, 'candidate link')} beyond the most that a window may have")
         return InputInfo(
             words=len(self.view.words),
             pieces=sum(map(len, self.pieces)),

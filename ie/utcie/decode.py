@@ -6,8 +6,8 @@ the text; only the owner's scores count, so that overlapping windows find each m
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -20,6 +20,15 @@ from nlpkit.text.windows import owner
 
 CANDIDATES_PER_WORD = 2
 """Most candidate spans of one group per word of a window; what is cut is said in the result."""
+
+LINKS_PER_WORD = 8
+"""Most links of one group per word of a window, likewise: sixteen spans of a short text may all be linked."""
+
+FEWEST_WORDS = 32
+"""Words that a shorter window counts as, so that a dense short text is not cut."""
+
+PAIRS_AT_ONCE = 1 << 14
+"""Most pairs of spans that are scored at once, since they grow with the square of the spans."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +76,7 @@ class Candidates:
     roles: list[Link] = field(default_factory=list)
     same: list[Link] = field(default_factory=list)
     n_cut: int = 0
+    n_cut_links: int = 0
 
 
 def decode_windows(
@@ -94,7 +104,7 @@ def decode_windows(
             ]
             groups.append(chosen)
         out.append(Candidates(groups[0], groups[1], groups[2], n_cut=cut))
-    _add_links(logits, out, layout, settings)
+    out = _with_links(out, logits, word_mask, layout, settings)
     return [_shift(candidates, start) for candidates, start in zip(out, starts, strict=True)]
 
 
@@ -118,7 +128,7 @@ def _span_candidates(
         mine = index[:, 0] == b
         table = np.column_stack([index[mine, 1:], values[mine]]) if mine.any() else np.zeros((0, 4))
         n_before = len(table)
-        limit = CANDIDATES_PER_WORD * max(int(length), 32)
+        limit = CANDIDATES_PER_WORD * max(int(length), FEWEST_WORDS)
         parts = []
         for part in (layout.entity, layout.argument, layout.trigger):
             group = table[(table[:, 2] >= part.start) & (table[:, 2] < part.stop)]
@@ -129,69 +139,123 @@ def _span_candidates(
     return rows, cut
 
 
-def _add_links(logits: Tensor, windows: list[Candidates], layout: LabelLayout, settings: DecodeSettings) -> None:
+def _with_links(
+    windows: list[Candidates], logits: Tensor, word_mask: Tensor, layout: LabelLayout, settings: DecodeSettings
+) -> list[Candidates]:
+    most = [LINKS_PER_WORD * max(int(n), FEWEST_WORDS) for n in word_mask.sum(1)]
     if layout.relations.n_types:
         symmetric = np.array([name in layout.schema.symmetric for name in layout.relation_names], dtype=bool)
         spans = [_positions(w.entities) for w in windows]
         limits = settings.vector(layout.relation_names)
-        for b, link in _links(logits, spans, spans, layout.relations, settings, symmetric, limits):
-            if link.first != link.second:
-                windows[b].relations.append(link)
+        scored = _pair_scores(logits, spans, spans, layout.relations, settings, symmetric)
+        found = _best_links(scored, limits, most, _are_different)
+        windows = [replace(w, relations=f, n_cut_links=cut) for w, (f, cut) in zip(windows, found, strict=True)]
     if not layout.roles.n_types:
-        return
+        return windows
     triggers = [_positions(w.triggers) for w in windows]
     arguments = [_positions(w.arguments) for w in windows]
     mirrored = np.ones(layout.roles.n_types, dtype=bool)
     limits = settings.vector((*layout.schema.roles, "")[: layout.roles.n_types])
-    for b, link in _links(logits, triggers, arguments, layout.roles, settings, mirrored, limits):
-        if link.label != layout.same_mention:
-            windows[b].roles.append(link)
+    is_same = np.arange(layout.roles.n_types) == layout.same_mention
+    scored = _pair_scores(logits, triggers, arguments, layout.roles, settings, mirrored)
+    roles = _best_links(scored, np.where(is_same, np.inf, limits), most)
+    same: list[tuple[list[Link], int]] = [([], 0)] * len(windows)
     if layout.same_mention is not None:
-        for b, link in _links(logits, arguments, arguments, layout.roles, settings, mirrored, limits):
-            if link.label == layout.same_mention and link.first < link.second:
-                windows[b].same.append(link)
+        scored = _pair_scores(logits, arguments, arguments, layout.roles, settings, mirrored)
+        same = _best_links(scored, np.where(is_same, limits, np.inf), most, _are_in_order)
+    return [
+        replace(w, roles=r, same=s, n_cut_links=w.n_cut_links + r_cut + s_cut)
+        for w, (r, r_cut), (s, s_cut) in zip(windows, roles, same, strict=True)
+    ]
 
 
-def _links(
+def _best_links(
+    scored: Iterable[tuple[np.ndarray, np.ndarray, np.ndarray]],
+    limits: np.ndarray,
+    most: Sequence[int],
+    are_wanted: Callable[[np.ndarray], np.ndarray] | None = None,
+) -> list[tuple[list[Link], int]]:
+    """The links of each window that pass their threshold, the best ones if there are too many, and how many more did.
+
+    Args:
+        scored: Blocks of pairs: their window, their positions, their probability of each type.
+        limits: The threshold of each type.
+        most: How many links a window may have.
+        are_wanted: Which pairs may be linked at all.
+    """
+    best = [np.zeros((0, 6)) for _ in most]
+    n_passed = np.zeros(len(most), dtype=np.int64)
+    for window, pairs, probabilities in scored:
+        # one cell for and one as much against is no link
+        passed = probabilities > limits
+        if are_wanted is not None:
+            passed &= are_wanted(pairs)[:, None]
+        row, label = np.nonzero(passed)
+        table = np.column_stack([pairs[row], label, probabilities[row, label]])
+        for b in np.unique(window[row]):
+            mine = np.concatenate([best[b], table[window[row] == b]])
+            n_passed[b] += len(mine) - len(best[b])
+            if len(mine) > most[b]:
+                mine = mine[np.sort(np.argsort(-mine[:, 5], kind="stable")[: most[b]])]
+            best[b] = mine
+    return [
+        (
+            [Link((int(r[0]), int(r[1])), (int(r[2]), int(r[3])), int(r[4]), float(r[5])) for r in rows],
+            int(n) - len(rows),
+        )
+        for rows, n in zip(best, n_passed, strict=True)
+    ]
+
+
+def _are_different(pairs: np.ndarray) -> np.ndarray:
+    return (pairs[:, :2] != pairs[:, 2:]).any(axis=1)
+
+
+def _are_in_order(pairs: np.ndarray) -> np.ndarray:
+    s1, e1, s2, e2 = pairs.T
+    return (s1 < s2) | ((s1 == s2) & (e1 < e2))
+
+
+def _pair_scores(
     logits: Tensor,
     firsts: Sequence[np.ndarray],
     seconds: Sequence[np.ndarray],
     channels: LinkChannels,
     settings: DecodeSettings,
     mirrored: np.ndarray,
-    limits: np.ndarray,
-) -> list[tuple[int, Link]]:
-    """Links of all pairs of one window's spans whose two border cells, start-start and end-end, pass together."""
-    batch, pairs = [], []
-    for b, (first, second) in enumerate(zip(firsts, seconds, strict=True)):
-        if len(first) and len(second):
-            grid = np.concatenate([np.repeat(first, len(second), axis=0), np.tile(second, (len(first), 1))], axis=1)
-            pairs.append(grid)
-            batch.append(np.full(len(grid), b))
-    if not pairs:
-        return []
-    pair, window = np.concatenate(pairs), np.concatenate(batch)
-    index = torch.from_numpy(np.column_stack([window, pair])).to(logits.device)
-    row, s1, e1, s2, e2 = index.unbind(1)
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """How probably the two border cells of each pair, start-start and end-end, pass together, for each link type.
+
+    Yields blocks of pairs: window (n,), first and last word of both spans (n, 4), probabilities (n, types).
+    """
     threshold = channels.threshold if settings.adaptive else None
-    at_start = _margins(logits, row, s1, s2, channels.start, threshold, mirrored)
-    at_end = _margins(logits, row, e1 - 1, e2 - 1, channels.end, threshold, mirrored)
-    scores = torch.minimum(at_start, at_end) if settings.link_agreement == "min" else (at_start + at_end) / 2
-    probabilities = torch.sigmoid(scores).cpu().numpy()
-    # one cell for and one as much against is no link
-    passed, label = np.nonzero(probabilities > limits)
-    return [
-        (
-            int(window[r]),
-            Link(
-                (int(pair[r, 0]), int(pair[r, 1])),
-                (int(pair[r, 2]), int(pair[r, 3])),
-                int(k),
-                float(probabilities[r, k]),
-            ),
-        )
-        for r, k in zip(passed, label, strict=True)
-    ]
+    for window, pairs in _pair_blocks(firsts, seconds):
+        index = torch.from_numpy(np.column_stack([window, pairs])).to(logits.device)
+        row, s1, e1, s2, e2 = index.unbind(1)
+        at_start = _margins(logits, row, s1, s2, channels.start, threshold, mirrored)
+        at_end = _margins(logits, row, e1 - 1, e2 - 1, channels.end, threshold, mirrored)
+        scores = torch.minimum(at_start, at_end) if settings.link_agreement == "min" else (at_start + at_end) / 2
+        yield window, pairs, torch.sigmoid(scores).cpu().numpy()
+
+
+def _pair_blocks(
+    firsts: Sequence[np.ndarray], seconds: Sequence[np.ndarray]
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """All pairs of a window's spans in their order, as many at once as may be; a block may hold several windows."""
+    blocks: list[np.ndarray] = []
+    n_pairs = 0
+    for b, (first, second) in enumerate(zip(firsts, seconds, strict=True)):
+        step = max(1, PAIRS_AT_ONCE // max(1, len(second)))
+        for low in range(0, len(first) if len(second) else 0, step):
+            part = first[low : low + step]
+            if n_pairs + len(part) * len(second) > PAIRS_AT_ONCE and blocks:
+                yield (table := np.concatenate(blocks))[:, 0], table[:, 1:]
+                blocks, n_pairs = [], 0
+            grid = [np.repeat(part, len(second), axis=0), np.tile(second, (len(part), 1))]
+            blocks.append(np.column_stack([np.full(len(grid[0]), b), *grid]))
+            n_pairs += len(grid[0])
+    if blocks:
+        yield (table := np.concatenate(blocks))[:, 0], table[:, 1:]
 
 
 def _margins(
@@ -238,6 +302,39 @@ def _shift(window: Candidates, start: int) -> Candidates:
         links(window.roles),
         links(window.same),
         window.n_cut,
+        window.n_cut_links,
+    )
+
+
+def owned(windows: Sequence[tuple[int, int]], number: int, candidates: Candidates) -> Candidates:
+    """What one window of a record proposes, without what another window decides about.
+
+    Args:
+        windows: First word and exclusive last word of each window.
+        number: Which of them it is.
+        candidates: What it proposes, in positions of the record.
+    """
+    if len(windows) == 1:
+        return candidates
+
+    def spans(items: list[Candidate]) -> list[Candidate]:
+        return [c for c in items if owner(windows, c.start, c.end) == number]
+
+    def links(items: list[Link]) -> list[Link]:
+        return [
+            link
+            for link in items
+            if owner(windows, min(link.first[0], link.second[0]), max(link.first[1], link.second[1])) == number
+        ]
+
+    return replace(
+        candidates,
+        entities=spans(candidates.entities),
+        arguments=spans(candidates.arguments),
+        triggers=spans(candidates.triggers),
+        relations=links(candidates.relations),
+        roles=links(candidates.roles),
+        same=links(candidates.same),
     )
 
 
@@ -248,16 +345,15 @@ def merge_windows(windows: Sequence[tuple[int, int]], candidates: Sequence[Candi
         windows: First word and exclusive last word of each window.
         candidates: What each window proposes, in the same order, in positions of the record.
     """
-    if len(windows) == 1:
-        return candidates[0]
-    merged = Candidates(n_cut=sum(c.n_cut for c in candidates))
-    for k, window in enumerate(candidates):
-        for name in ("entities", "arguments", "triggers"):
-            getattr(merged, name).extend(c for c in getattr(window, name) if owner(windows, c.start, c.end) == k)
-        for name in ("relations", "roles", "same"):
-            getattr(merged, name).extend(
-                link
-                for link in getattr(window, name)
-                if owner(windows, min(link.first[0], link.second[0]), max(link.first[1], link.second[1])) == k
-            )
+    return join_owned([owned(windows, k, window) for k, window in enumerate(candidates)])
+
+
+def join_owned(parts: Sequence[Candidates]) -> Candidates:
+    """What the windows of one record propose, of which each has only what it owns."""
+    if len(parts) == 1:
+        return parts[0]
+    merged = Candidates(n_cut=sum(c.n_cut for c in parts), n_cut_links=sum(c.n_cut_links for c in parts))
+    for part in parts:
+        for name in ("entities", "arguments", "triggers", "relations", "roles", "same"):
+            getattr(merged, name).extend(getattr(part, name))
     return merged

@@ -27,10 +27,9 @@ from nlpkit.ie.unknown import REMEDY as UNKNOWN_REMEDY
 from nlpkit.ie.unknown import UnknownWords
 from nlpkit.ie.utcie.config import UTCIEConfig
 from nlpkit.ie.utcie.data import Example, WindowBatch, collate, join, joinables, prepare, window_length, window_list
-from nlpkit.ie.utcie.decode import Candidates
 from nlpkit.ie.utcie.labels import LabelLayout, lost_annotations
 from nlpkit.ie.utcie.model import UTCIENetwork
-from nlpkit.ie.utcie.predict import add_candidates, pair_cost, results
+from nlpkit.ie.utcie.predict import Answers, pair_cost
 from nlpkit.ie.utcie.task import UTCIETask
 from nlpkit.ie.words import WordView, align_record, alignment_problems
 from nlpkit.seed import derive_seed, preserved_rng, seed_everything
@@ -336,24 +335,23 @@ def _warm_start(network: UTCIENetwork, layout: LabelLayout, folder: str | Path) 
 
 
 class _DevScorer:
-    """Collects what the windows of the dev records propose, and scores it at the end of an epoch."""
+    """Collects what is found in the dev records, and scores it at the end of an epoch."""
 
     def __init__(
         self, model: UTCIE, gold: Sequence[IERecord], examples: Sequence[Example], parts: Sequence[str]
     ) -> None:
         self.model, self.gold, self.examples, self.parts = model, gold, examples, parts
         self.settings = model.decode_settings()
-        self.found: dict[tuple[int, int], Candidates] = {}
+        self.answers = Answers(model, examples, self.settings)
 
     def __call__(self, scored: tuple[WindowBatch, Tensor] | None) -> dict[str, float | None]:
-        layout = self.model.layout
         if scored is not None:
             batch, logits = scored
-            add_candidates(self.found, self.examples, batch.windows, logits, batch.word_mask, layout, self.settings)
+            self.answers.add(batch.windows, logits, batch.word_mask)
             return {}
-        scorer = IEScorer(layout.schema, keep_errors=False)
-        for gold, result in zip(self.gold, results(self.model, self.examples, self.found, self.settings), strict=True):
+        scorer = IEScorer(self.model.layout.schema, keep_errors=False)
+        for gold, result in zip(self.gold, self.answers.results(), strict=True):
             scorer.add(gold, result)
-        self.found = {}
+        self.answers = Answers(self.model, self.examples, self.settings)
         scores = scorer.report().scores()
         return {"score": sum(scores[name] or 0.0 for name in self.parts) / len(self.parts), **scores}

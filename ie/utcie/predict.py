@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +16,7 @@ from nlpkit.ie.reader import parse_record
 from nlpkit.ie.types import IERecord, IEResult
 from nlpkit.ie.utcie.assemble import assemble
 from nlpkit.ie.utcie.data import Example, WindowBatch, collate, n_window_pieces, prepare, window_length, window_list
-from nlpkit.ie.utcie.decode import Candidates, DecodeSettings, decode_windows, merge_windows
-from nlpkit.ie.utcie.labels import LabelLayout
+from nlpkit.ie.utcie.decode import Candidates, DecodeSettings, decode_windows, join_owned, owned
 
 if TYPE_CHECKING:
     from nlpkit.ie.utcie.api import UTCIE
@@ -89,32 +88,48 @@ def predict_records(
         # the encoder is padded in pieces, the network in words: sorting by both pads least
         keys=[window_length(examples, w) + n_window_pieces(examples, w) for w in windows],
     )
-    found: dict[tuple[int, int], Candidates] = {}
+    answers = Answers(model, examples, settings)
     for batch_windows in plan.batches:
         batch = collate(examples, [windows[k] for k in batch_windows], encoder).to(model.device)
         with torch.autocast(model.device.type, torch.bfloat16, enabled=model.precision == "bf16"):
             scores = score(encoder, network, batch)
-        add_candidates(found, examples, batch.windows, scores, batch.word_mask, model.layout, settings)
-    return list(results(model, examples, found, settings))
+        answers.add(batch.windows, scores, batch.word_mask)
+    return answers.results()
 
 
-def add_candidates(
-    found: dict[tuple[int, int], Candidates],
-    examples: Sequence[Example],
-    windows: Sequence[tuple[int, int]],
-    logits: torch.Tensor,
-    word_mask: torch.Tensor,
-    layout: LabelLayout,
-    settings: DecodeSettings,
-) -> None:
-    """Decode a batch of windows and remember what each proposes."""
-    starts = [examples[e].windows[w][0] for e, w in windows]
-    found.update(zip(windows, decode_windows(logits, word_mask, starts, layout, settings), strict=True))
+class Answers:
+    """The results of some records, whose windows come in any order.
+
+    Of each window only what it decides about is kept, and of a record whose last window has come only the result.
+    """
+
+    def __init__(self, model: UTCIE, examples: Sequence[Example], settings: DecodeSettings) -> None:
+        self.model, self.examples, self.settings = model, examples, settings
+        self._found: dict[int, dict[int, Candidates]] = {}
+        self._results: dict[int, IEResult] = {}
+
+    def add(self, windows: Sequence[tuple[int, int]], logits: Tensor, word_mask: Tensor) -> None:
+        """Decode a batch of windows, each named by its record's number and its own there."""
+        starts = [self.examples[e].windows[w][0] for e, w in windows]
+        decoded = decode_windows(logits, word_mask, starts, self.model.layout, self.settings)
+        for (number, w), candidates in zip(windows, decoded, strict=True):
+            example, found = self.examples[number], self._found.setdefault(number, {})
+            found[w] = owned(example.windows, w, candidates)
+            if len(found) == len(example.windows):
+                parts = self._found.pop(number)
+                candidates = join_owned([parts[k] for k in sorted(parts)])
+                self._results[number] = as_result(self.model, example, candidates, self.settings)
+
+    def results(self) -> list[IEResult]:
+        """The results of all records, in order; a record without words has no window and nothing found."""
+        return [
+            self._results[number] if example.windows else as_result(self.model, example, Candidates(), self.settings)
+            for number, example in enumerate(self.examples)
+        ]
 
 
-def as_result(model: UTCIE, example: Example, found: Sequence[Candidates], settings: DecodeSettings) -> IEResult:
-    """Merge what the windows of one record propose, and build its result."""
-    candidates = merge_windows(example.windows, found) if example.windows else Candidates()
+def as_result(model: UTCIE, example: Example, candidates: Candidates, settings: DecodeSettings) -> IEResult:
+    """Build the result of one record from what its windows propose."""
     extraction = assemble(candidates, example.view, model.layout, settings)
     record = example.record
     return IEResult(
@@ -128,16 +143,5 @@ def as_result(model: UTCIE, example: Example, found: Sequence[Candidates], setti
         sent_index=record.sent_index,
         extra=record.extra,
         source=record.source,
-        input=example.input_info(model.modules[0].max_pieces, candidates.n_cut, model.seen),
+        input=example.input_info(model.modules[0].max_pieces, candidates.n_cut, model.seen, candidates.n_cut_links),
     )
-
-
-def results(
-    model: UTCIE,
-    examples: Sequence[Example],
-    found: Mapping[tuple[int, int], Candidates],
-    settings: DecodeSettings,
-) -> Iterator[IEResult]:
-    """The results of all examples, in order; ``found`` has what each window (example, window) proposes."""
-    for number, example in enumerate(examples):
-        yield as_result(model, example, [found[number, w] for w in range(len(example.windows))], settings)

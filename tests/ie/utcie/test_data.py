@@ -78,6 +78,8 @@ def test_input_info_counts_what_the_model_saw(encoder):
     info = example.input_info(encoder_limit=20)
     assert (info.words, info.pieces, info.windows, info.truncated) == (3, 1 + 3 + 30, 1, 10)
     assert example.input_info(20, n_cut=7).skipped == ("7 candidate spans beyond the most that a window may have",)
+    (links,) = example.input_info(20, n_cut_links=1).skipped
+    assert links == "1 candidate link beyond the most that a window may have"
 
 
 def test_windows_cover_long_texts_and_become_rows(encoder):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from nlpkit.ie.overlap import Candidate
 from nlpkit.ie.schema import IESchema, RelationType
 from nlpkit.ie.types import Argument, Entity, Event, IERecord, Relation, Trigger
+from nlpkit.ie.utcie import decode as decode_module
 from nlpkit.ie.utcie.decode import CANDIDATES_PER_WORD, Candidates, DecodeSettings, Link, decode_windows, merge_windows
 from nlpkit.ie.utcie.labels import LabelLayout
 
@@ -301,6 +302,43 @@ def test_too_many_candidates_are_cut_to_the_best_and_counted():
     assert min(c.score for c in found.entities) == pytest.approx(float(best))
 
 
+EVENTFUL = LabelLayout(
+    IESchema(
+        entity_types=("A",),
+        relation_types=(RelationType(name="r"), RelationType(name="s", symmetric=True)),
+        event_types={"E": ("who", "where")},
+        discontinuous=True,
+    )
+)
+
+
+@pytest.mark.parametrize("block", [1, 100, 700, 10**9])
+def test_too_many_links_are_cut_to_the_best_and_counted(block, monkeypatch):
+    torch.manual_seed(1)
+    logits = torch.randn(2, 12, 12, EVENTFUL.n_labels)
+    mask = torch.tensor([[True] * 12, [True] * 9 + [False] * 3])
+    limit = decode_module.LINKS_PER_WORD * decode_module.FEWEST_WORDS
+    every, cut = [], []
+    for most, found in ((10**6, every), (decode_module.LINKS_PER_WORD, cut)):
+        monkeypatch.setattr(decode_module, "LINKS_PER_WORD", most)
+        found += decode_windows(logits, mask, [0, 0], EVENTFUL, DecodeSettings(threshold=0.0))
+        monkeypatch.setattr(decode_module, "PAIRS_AT_ONCE", block)
+    for uncut, window in zip(every, cut, strict=True):
+        n_cut = 0
+        for name in ("relations", "roles", "same"):
+            links = getattr(uncut, name)
+            best = sorted(links, key=lambda link: -link.score)[:limit]
+            kept = getattr(window, name)
+            order = [link[:3] for link in links if link[:3] in {link[:3] for link in kept}]
+            assert [link[:3] for link in kept] == order
+            # a block of another size may be computed with another last digit
+            scores = [sorted(link.score for link in some) for some in (kept, best)]
+            assert scores[0] == pytest.approx(scores[1], abs=1e-6)
+            n_cut += len(links) - len(best)
+        assert window.n_cut_links == n_cut > 1000
+        assert uncut.n_cut_links == 0
+
+
 def test_a_short_text_is_never_cut():
     logits = torch.full((1, 7, 7, LAYOUT.n_labels), 3.0)
     assert decode(logits).n_cut == 0
@@ -339,4 +377,5 @@ def test_what_only_the_wrong_window_proposes_is_dropped():
 
 
 def test_cut_candidates_of_all_windows_are_counted():
-    assert merge_windows([(0, 4), (2, 6)], [Candidates(n_cut=2), Candidates(n_cut=3)]).n_cut == 5
+    merged = merge_windows([(0, 4), (2, 6)], [Candidates(n_cut=2, n_cut_links=1), Candidates(n_cut=3, n_cut_links=4)])
+    assert (merged.n_cut, merged.n_cut_links) == (5, 5)

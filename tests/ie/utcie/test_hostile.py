@@ -415,3 +415,13 @@ def test_streams_and_threads_do_not_disturb_each_other(untrained, few_records):
 
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(answer, range(4))) == [expected] * 4
+
+
+def test_a_threshold_of_zero_gives_as_much_as_fits_the_text_and_says_what_was_cut(untrained):
+    found = {}
+    for n in (99, 198):
+        (result,) = untrained.predict([["Bo", "left", "Acme"] * (n // 3)], threshold=0.0, overlap="any")
+        assert any("candidate links beyond the most" in what for what in result.input.skipped)
+        found[n] = len(result.relations) + sum(len(event.arguments) for event in result.events)
+        assert found[n] < 40 * n
+    assert found[198] < 3 * found[99]
