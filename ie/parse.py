@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from nlpkit.data.fields import FieldReader, shown_int
+from nlpkit.data.fields import MAX_BITS, FieldReader, shown_int
 from nlpkit.data.lines import json_type
 from nlpkit.errors import Problem
 from nlpkit.ie.surface import alike_places, difference, places, spelt_out, squeezed
@@ -71,12 +71,12 @@ class _Parser(FieldReader):
         if not isinstance(obj, Mapping):
             self.error(None, f"expected an object, found {json_type(obj)}", 'give {"text": ...} or {"tokens": [...]}')
             return None
-        self.record_id = self.identifier(obj)
+        self.record_id = self.plain(obj, "id")
         named = _named_source(obj.get("source"))
         extra = {key: value for key, value in obj.items() if key not in RECORD_KEYS}
         if obj.get("source") is not None and named is None:
             extra["source"] = obj["source"]
-        self.check_extra({**extra, "doc_id": obj.get("doc_id")})
+        self.check_extra(extra)
         if not self.read_content(obj):
             return None
         entities, moved = self.entities(obj)
@@ -87,7 +87,7 @@ class _Parser(FieldReader):
             "entities": entities,
             "relations": self.relations(obj, moved),
             "events": self.events(obj),
-            "doc_id": self.value(obj, "doc_id", "a string or a number", ""),
+            "doc_id": self.value({"doc_id": self.plain(obj, "doc_id")}, "doc_id", "a string or a number", ""),
             "sent_index": self.value(obj, "sent_index", "an integer", ""),
             "extra": extra,
             "source": self.source or named,
@@ -95,11 +95,11 @@ class _Parser(FieldReader):
         info = self.value(obj, "input", "an object", "", remedy=_INPUT_REMEDY)
         return IERecord(**values) if info is None else IEResult(**values, input=self.input_info(info))
 
-    def identifier(self, obj: Mapping[str, Any]) -> Any:
-        """The record's ``id``: whatever can be written as JSON again."""
+    def plain(self, obj: Mapping[str, Any], key: str) -> Any:
+        """The value of a key if it can be written as JSON again, else None."""
         n_problems = len(self.problems)
-        self.check_extra({"id": obj.get("id")})
-        return obj.get("id") if len(self.problems) == n_problems else None
+        self.check_extra({key: obj.get(key)})
+        return obj.get(key) if len(self.problems) == n_problems else None
 
     def read_content(self, obj: Mapping[str, Any]) -> bool:
         """Read ``text`` or ``tokens``; without them positions mean nothing and the labels are not read."""
@@ -365,5 +365,11 @@ def _named_source(value: object) -> Source | None:
     if not isinstance(value, Mapping) or set(value) != {"file", "line"}:
         return None
     file, line = value["file"], value["line"]
-    is_place = isinstance(file, str) and isinstance(line, int) and not isinstance(line, bool)
-    return Source(file=file, line=line) if is_place else None
+    return Source(file=file, line=line) if is_place(file, line) else None
+
+
+def is_place(file: object, line: object) -> bool:
+    """Whether these can be a file's name and the number of a line."""
+    if not isinstance(file, str) or not isinstance(line, int) or isinstance(line, bool):
+        return False
+    return line.bit_length() <= MAX_BITS

@@ -11,9 +11,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from nlpkit.data.lines import JSON_SUFFIXES, TEXT_SUFFIX, fault_of_name, read_lines, read_objects, suffix_of
+from nlpkit.data.fields import shown_value
+from nlpkit.data.lines import JSON_SUFFIXES, TEXT_SUFFIX, fault_of_name, json_type, read_lines, read_objects, suffix_of
 from nlpkit.errors import DataError, Problem
-from nlpkit.ie.parse import parse_record
+from nlpkit.ie.parse import is_place, parse_record
 from nlpkit.ie.types import IERecord, Source
 from nlpkit.ie.words import Misaligned, alignment_problems
 from nlpkit.wording import counted
@@ -86,6 +87,9 @@ def records_from(
     for number, item in enumerate(items, start=1):
         source = Source(file="<records>", line=number)
         if isinstance(item, IERecord):
+            if fault := fault_of_record(item, source):
+                problems.append(fault)
+                continue
             source = item.source or source
             item = item.to_dict()
         elif isinstance(item, str):
@@ -98,7 +102,7 @@ def records_from(
 
 
 def is_iterable(value: object) -> bool:
-    """Whether items can be taken out of it; bytes are one value, not numbers.
+    """Whether texts or records can be taken out of it; bytes and ranges hold numbers.
 
     >>> is_iterable([]), is_iterable(None), is_iterable(b"Bo")
     (True, False, False)
@@ -107,7 +111,28 @@ def is_iterable(value: object) -> bool:
         iter(value)  # type: ignore[call-overload]
     except TypeError:
         return False
-    return not isinstance(value, (bytes, bytearray))
+    return not isinstance(value, (bytes, bytearray, memoryview, range))
+
+
+def fault_of_record(record: IERecord, source: Source | None = None) -> Problem | None:
+    """What keeps a record made in Python from being read as a data line; None if nothing does.
+
+    >>> print(fault_of_record(IERecord(text="Bo", extra=7)))
+    <records>: expected a mapping as 'extra', found an integer (7); leave 'extra' out, or give a dict
+    """
+    place = record.source
+    if not isinstance(record.extra, Mapping):
+        found, key, expected = record.extra, "extra", "a mapping"
+        remedy = "leave 'extra' out, or give a dict"
+    elif place is not None and not (isinstance(place, Source) and is_place(place.file, place.line)):
+        found, key, expected = place, "source", "a Source with a file name and a line number"
+        remedy = "leave 'source' out"
+    else:
+        return None
+    message = f"expected {expected} as {key!r}, found {json_type(found)} ({shown_value(found)})"
+    return Problem(
+        message=message, remedy=remedy, file=source.file if source else None, line=source.line if source else None
+    )
 
 
 def _records(paths: Sequence[str | Path], misaligned: Misaligned, problems: list[Problem]) -> Iterator[IERecord]:

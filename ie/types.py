@@ -151,15 +151,9 @@ class IERecord:
         for key in ("id", "doc_id", "sent_index", "text"):
             if getattr(self, key) is not None:
                 out[key] = getattr(self, key)
-        if self.tokens is not None:
-            out["tokens"] = list(self.tokens)
-        for key in ("entities", "relations"):
+        for key in ("tokens", "entities", "relations", "events"):
             if getattr(self, key) is not None:
-                out[key] = [_plain(item) for item in getattr(self, key)]
-        if self.events is not None:
-            out["events"] = [
-                {"trigger": _plain(e.trigger), "arguments": [_plain(a) for a in e.arguments]} for e in self.events
-            ]
+                out[key] = _plain(getattr(self, key))
         return out | {key: value for key, value in self.extra.items() if key not in out}
 
 
@@ -208,5 +202,12 @@ class IEResult(IERecord):
         return out
 
 
-def _plain(item: Any) -> dict[str, Any]:
-    return {k: v for k, v in vars(item).items() if v is not None}
+def _plain(item: Any) -> Any:
+    """Lists and dicts for tuples and items; what is no part of a record stays, for the reader to name."""
+    if isinstance(item, (list, tuple)):
+        return [_plain(part) for part in item]
+    if isinstance(item, Event):
+        return {"trigger": _plain(item.trigger), "arguments": _plain(item.arguments)}
+    if isinstance(item, (Entity, Relation, Trigger, Argument)):
+        return {key: value for key, value in vars(item).items() if value is not None}
+    return item

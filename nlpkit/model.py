@@ -6,7 +6,7 @@ import platform
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, cast
 
 from nlpkit.errors import ConfigError, ModelFormatError, NotFittedError
 from nlpkit.results import percent
@@ -15,6 +15,7 @@ from nlpkit.wording import counted, did_you_mean
 if TYPE_CHECKING:
     import torch
 
+    from nlpkit.data.stream import Flush
     from nlpkit.results import EvaluationReport
 
 LOOKAHEAD = 256
@@ -110,8 +111,10 @@ class NlpkitModel(ABC):
         if not self.is_fitted:
             raise NotFittedError(f"cannot {what}: train the model with fit(), or load one with nlpkit.load(folder)")
 
-    def _stream(self, items: Iterable[Item], answer: Callable[[list[Item]], list[Result]]) -> Iterator[Result]:
-        """Answer a stream chunk by chunk, in order and in constant memory."""
+    def _stream(
+        self, items: Iterable[Item | Literal[Flush.FLUSH]], answer: Callable[[list[Item]], list[Result]]
+    ) -> Iterator[Result]:
+        """Answer a stream chunk by chunk, in order and in constant memory; its error comes after the answers before."""
         from nlpkit.data.stream import lookahead
 
         for chunk in lookahead(items, LOOKAHEAD):

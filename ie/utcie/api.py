@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, overload
 import torch
 
 from nlpkit.configs import from_dict, nearest, to_dict
+from nlpkit.data.fields import shown_value
 from nlpkit.encoder.encoder import TextEncoder
 from nlpkit.errors import ConfigError, DataError, ModelFormatError
 from nlpkit.folder import as_folder
@@ -24,7 +25,7 @@ from nlpkit.ie.utcie.config import UTCIEConfig
 from nlpkit.ie.utcie.decode import DecodeSettings
 from nlpkit.ie.utcie.labels import LabelLayout
 from nlpkit.ie.utcie.model import UTCIENetwork
-from nlpkit.ie.utcie.predict import as_record, predict_records
+from nlpkit.ie.utcie.predict import as_record, as_records, predict_records
 from nlpkit.model import NlpkitModel, choose_device
 from nlpkit.tensors import load_network
 from nlpkit.text.words import BORDERS, DEFAULT_BORDERS, WORD_RULES
@@ -195,18 +196,16 @@ class UTCIE(NlpkitModel):
         Raises:
             NotFittedError: The model was not trained or loaded.
             ConfigError: A threshold names a type that the model does not know.
-            DataError: An input is no text, data line or record.
+            DataError: An input is no text, data line or record, or a faulty one. It is named by its place; the results
+                of those before it are given first.
         """
         settings = self.decode_settings(threshold, overlap)
         if batch_size is not None:
             _require_count("batch_size", batch_size)
-        if not isinstance(inputs, IERecord) and not is_iterable(inputs):
-            as_record(inputs)  # says what is wrong, at once and not at the first result
-        is_single = isinstance(inputs, (str, Mapping, IERecord))
-        items = [inputs] if is_single else cast("Iterable[Text | Sequence[str]]", inputs)
-        results = self._stream(
-            items, lambda chunk: predict_records(self, [as_record(item) for item in chunk], settings, batch_size)
-        )
+        is_single = isinstance(inputs, (str, Mapping, IERecord)) or not is_iterable(inputs)
+        # what is wrong with a single input is said at once
+        records = [as_record(inputs)] if is_single else as_records(cast("Iterable[Any]", inputs))
+        results = self._stream(records, lambda chunk: predict_records(self, chunk, settings, batch_size))
         return next(results) if is_single else results
 
     def evaluate(
@@ -270,15 +269,17 @@ class UTCIE(NlpkitModel):
         by_type = {**({} if set(given) == {"*"} else self.thresholds), **given}
         general = by_type.pop("*", 0.5)
         for name, value in [*by_type.items(), ("*", general)]:
+            if not isinstance(name, str):
+                raise ConfigError(f"expected names of types, got {shown_value(name)}", key="threshold")
             if name != "*" and name not in known:
-                near = nearest(str(name), known)
+                near = nearest(name, known)
                 hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(sorted(known))}"
                 raise ConfigError(f"the model knows no type {name!r}; {hint}", key="threshold")
-            if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
-                raise ConfigError(f"expected a probability from 0 to 1, got {value!r}", key="threshold")
-        if overlap not in (None, "flat", "nested", "any"):
-            hint = did_you_mean(overlap, ("flat", "nested", "any"))
-            raise ConfigError(f"expected flat, nested or any, got {overlap!r}{hint}", key="overlap")
+            if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value <= 1:
+                raise ConfigError(f"expected a probability from 0 to 1, got {shown_value(value)}", key="threshold")
+        if not isinstance(overlap, str | None) or overlap not in (None, "flat", "nested", "any"):
+            hint = did_you_mean(overlap, ("flat", "nested", "any")) if isinstance(overlap, str) else ""
+            raise ConfigError(f"expected flat, nested or any, got {shown_value(overlap)}{hint}", key="overlap")
 
         def policy(trained: Literal["auto", "flat", "nested", "any"]) -> OverlapPolicy:
             return overlap or ("nested" if trained == "auto" else trained)
@@ -364,4 +365,4 @@ def _saved_borders(preprocessing: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _require_count(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ConfigError(f"expected a whole number of 1 or more, got {value!r}", key=name)
+        raise ConfigError(f"expected a whole number of 1 or more, got {shown_value(value)}", key=name)

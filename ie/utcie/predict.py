@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 from nlpkit.data.plan import EpochPlan
+from nlpkit.data.stream import Flush
 from nlpkit.errors import DataError, Problem
-from nlpkit.ie.reader import parse_record
-from nlpkit.ie.types import IERecord, IEResult
+from nlpkit.ie.reader import GROUPS, fault_of_record, is_iterable, parse_record
+from nlpkit.ie.types import IERecord, IEResult, Source
 from nlpkit.ie.utcie.assemble import assemble
 from nlpkit.ie.utcie.data import Example, WindowBatch, collate, n_window_pieces, prepare, window_length, window_list
 from nlpkit.ie.utcie.decode import Candidates, DecodeSettings, decode_windows, join_owned, owned
@@ -37,37 +38,58 @@ def pair_cost(n: int, longest: int) -> int:
     return n * longest * longest
 
 
-def as_record(item: Any) -> IERecord:
+def as_record(item: Any, number: int | None = None) -> IERecord:
     """A text, a data line, a list of words, or a record, as a record; labels in it are dropped.
 
+    Args:
+        item: The input.
+        number: Its place among all inputs, from 1, for the message.
+
     Raises:
-        DataError: It is none of these, or a faulty data line.
+        DataError: It is none of these, or a faulty one.
     """
-    if isinstance(item, IERecord) and (item.text is None) != (item.tokens is None):
-        return replace(item, entities=None, relations=None, events=None)
+    source = None if number is None else Source(file="<records>", line=number)
+    given: IERecord | None = None
     if isinstance(item, IERecord):
-        item = item.to_dict()  # says what is wrong
-    if isinstance(item, str):
-        return IERecord(text=item)
-    if isinstance(item, Mapping):
-        record, problems = parse_record({k: v for k, v in item.items() if k not in ("entities", "relations", "events")})
-        if errors := [p for p in problems if p.severity == "error"]:
-            raise DataError(errors)
-        assert record is not None
-        return record
-    if isinstance(item, Sequence) and all(isinstance(word, str) for word in item):
-        return IERecord(tokens=tuple(item))
-    raise DataError(
-        [
-            Problem(
-                message="expected a text, a list of words, a data line (dict) or a record, "
-                f"found {type(item).__name__}",
-                remedy="nlpkit.ie.reader.read_records(path) reads the records of a file"
-                if isinstance(item, Path)
-                else "see the section on data in the README",
-            )
-        ]
-    )
+        if fault := fault_of_record(item, source):
+            raise DataError([fault])
+        given = replace(item, entities=None, relations=None, events=None)
+        item = IERecord.to_dict(given)
+    elif isinstance(item, str):
+        item = {"text": item}
+    elif is_iterable(item) and isinstance(item, Sequence) and all(isinstance(word, str) for word in item):
+        item = {"tokens": list(item)}
+    if not isinstance(item, Mapping):
+        remedy = "see the section on data in the README"
+        if isinstance(item, Path):
+            remedy = "nlpkit.ie.reader.read_records(path) reads the records of a file"
+        expected = "a text, a list of words, a data line (dict) or a record"
+        problem = Problem(message=f"expected {expected}, found {type(item).__name__}", remedy=remedy)
+        raise DataError([_placed(problem, source)])
+    record, problems = parse_record({k: v for k, v in item.items() if k not in GROUPS})
+    if errors := [_placed(p, source) for p in problems if p.severity == "error"]:
+        raise DataError(errors)
+    assert record is not None
+    return given or record
+
+
+def _placed(problem: Problem, source: Source | None) -> Problem:
+    return problem if source is None else replace(problem, file=source.file, line=source.line)
+
+
+def as_records(items: Iterable[Any]) -> Iterator[IERecord | Literal[Flush.FLUSH]]:
+    """All inputs as records; signs to flush stay where they are.
+
+    Raises:
+        DataError: An input cannot be read; it is named by its place.
+    """
+    number = 0
+    for item in items:
+        if isinstance(item, Flush):
+            yield item
+            continue
+        number += 1
+        yield as_record(item, number)
 
 
 @torch.inference_mode()

@@ -7,7 +7,7 @@ import math
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from nlpkit.configs import nearest
 from nlpkit.data.lines import fault_of_name, is_text_for_file
@@ -15,6 +15,9 @@ from nlpkit.errors import ConfigError
 from nlpkit.wording import did_you_mean, use_options
 
 _SHOWN = 60
+
+_NAME = "\0"
+"""No word of a command line can hold it."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -35,16 +38,31 @@ class Parser(argparse.ArgumentParser):
         check_option_names(words, self._option_string_actions)
         use_options(self._option_string_actions)
         try:
-            found, rest = self.parse_known_intermixed_args(words)
+            found, rest = self.parse_known_intermixed_args(_hide_names(words))
         except argparse.ArgumentError as error:
-            raise ConfigError(error.message, key=error.argument_name) from None
+            raise ConfigError(_show_names(error.message), key=error.argument_name) from None
         if rest:
-            raise ConfigError(f"unexpected {rest[0]!r}; see {self.prog} --help")
-        return found
+            raise ConfigError(f"unexpected {_show_names(rest[0])!r}; see {self.prog} --help")
+        return argparse.Namespace(**{name: _show_names(value) for name, value in vars(found).items()})
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of leaving the process."""
         raise ConfigError(f"{message}; see {self.prog} --help")
+
+
+def _hide_names(words: Sequence[str]) -> list[str]:
+    """The words without ``--``, those behind it marked as names: argparse forgets which they are in a second look."""
+    if "--" not in words:
+        return list(words)
+    end = list(words).index("--")
+    names = [f"{_NAME}{word}" if word.startswith("-") and word != "-" else word for word in words[end + 1 :]]
+    return [*words[:end], *names]
+
+
+def _show_names(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_show_names(item) for item in value]
+    return value.replace(_NAME, "") if isinstance(value, str) else value
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):

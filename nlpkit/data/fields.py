@@ -19,6 +19,8 @@ MAX_BITS = 14_000
 """Longer whole numbers cannot be written and read again: Python takes at most 4,300 digits."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_TOO_LONG = "a number with thousands of digits"
+_KEY_REMEDY = "write keys as strings"
 _SURROGATE_REMEDY = "write the real character, or escape both halves of it"
 _KINDS: dict[str, type | tuple[type, ...]] = {
     "a string": str,
@@ -76,7 +78,11 @@ class FieldReader:
     def item(self, value: object, kind: str, field: str, remedy: str = "") -> Any:
         """A value if it is of the right kind, else None."""
         if not isinstance(value, _KINDS[kind]) or isinstance(value, bool):
-            self.error(field, f"expected {kind}, found {json_type(value)} ({_short(value)})", remedy or f"give {kind}")
+            found = f"{json_type(value)} ({shown_value(value)})"
+            self.error(field, f"expected {kind}, found {found}", remedy or f"give {kind}")
+            return None
+        if isinstance(value, int) and value.bit_length() > MAX_BITS:
+            self.error(field, _TOO_LONG, "give a smaller one")
             return None
         if isinstance(value, str) and _SURROGATE.search(value):
             self.error(field, "half of a surrogate pair, which is no character", _SURROGATE_REMEDY)
@@ -105,11 +111,13 @@ class FieldReader:
                 self._called.setdefault((field, meant), key)
                 continue
             remedy = f"did you mean {meant!r}?" if meant else f"known are {', '.join(known)}"
-            self.error(field, f"unknown key {key!r} is not used", remedy, "warning")
+            self.error(field, f"unknown key {shown_value(key)} is not used", remedy, "warning")
 
     def meant_by(self, key: object, names: Sequence[str]) -> str | None:
         """The one of ``names`` that an unknown key seems to stand for."""
-        word = str(key).casefold()
+        if not isinstance(key, str):
+            return None
+        word = key.casefold()
         for name in names:
             if word in self.aliases.get(name, ()):
                 return name
@@ -117,15 +125,21 @@ class FieldReader:
 
     def check_extra(self, extra: Mapping[str, Any]) -> None:
         """Unknown keys are anything that can be written as JSON again."""
-        stack: list[tuple[str, Any, int]] = [(str(key), value, 1) for key, value in extra.items()]
-        stack += [(str(key), key, 1) for key in extra]
         faults: dict[tuple[str, str], str] = {}
+        stack: list[tuple[str, Any, int]] = []
+        for name, value in extra.items():
+            if isinstance(name, str):
+                stack += [(name, value, 1), (name, name, 1)]
+            else:
+                self.error(None, _key_fault(name), _KEY_REMEDY)
         while stack:
             key, value, depth = stack.pop()
             if depth > MAX_DEPTH:
                 faults[key, f"nested more than {MAX_DEPTH} levels"] = "flatten it"
             elif isinstance(value, Mapping):
                 stack += [(key, inner, depth + 1) for pair in value.items() for inner in pair]
+                if others := [name for name in value if not isinstance(name, str)]:
+                    faults[key, _key_fault(others[0])] = _KEY_REMEDY
             elif isinstance(value, (list, tuple)):
                 stack += [(key, inner, depth + 1) for inner in value]
             elif isinstance(value, str):
@@ -134,7 +148,7 @@ class FieldReader:
             elif isinstance(value, float) and not math.isfinite(value):
                 faults[key, f"{value} is no JSON number"] = "write a finite number, or leave the key out"
             elif isinstance(value, int) and value.bit_length() > MAX_BITS:
-                faults[key, "a number with thousands of digits"] = "write it as a string"
+                faults[key, _TOO_LONG] = "write it as a string"
             elif value is not None and not isinstance(value, (int, float)):
                 faults[key, f"{json_type(value)} cannot be written as JSON"] = "give plain JSON values"
         for (key, message), remedy in faults.items():
@@ -155,6 +169,10 @@ class FieldReader:
         )
 
 
+def _key_fault(key: object) -> str:
+    return f"expected a string as key, found {json_type(key)} ({shown_value(key)})"
+
+
 def _path(field: str, key: str) -> str:
     return f"{field}.{key}" if field else key
 
@@ -164,11 +182,18 @@ def shown_int(value: float) -> str:
     return str(value) if isinstance(value, float) or abs(value) < 10**18 else "(a very large number)"
 
 
-def _short(value: object) -> str:
-    """A found value, cut to a readable length and safe to print."""
+def shown_value(value: object) -> str:
+    """A found value, cut to a readable length and safe to print.
+
+    >>> shown_value("Bo"), shown_value(10**5000), shown_value([1, 2])
+    ("'Bo'", '(a very large number)', '2 items')
+    """
     if isinstance(value, int) and not isinstance(value, bool):
         return shown_int(value)
     if isinstance(value, (list, tuple, Mapping)):
         return counted(len(value), "item")
-    shown = repr(value)
+    try:
+        shown = repr(value)
+    except Exception:  # the user's own class, or thousands of digits inside
+        return f"a {type(value).__name__}"
     return shown if len(shown) <= 40 else f"{shown[:40]}..."

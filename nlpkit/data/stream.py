@@ -69,13 +69,24 @@ def read_stream(source: int | IO[bytes] | IO[str], *, name: str = "-") -> Iterat
 def lookahead(items: Iterable[T | Literal[Flush.FLUSH]], size: int) -> Iterator[list[T]]:
     """Chunks of ``size`` items, in order; a shorter one where the stream says ``FLUSH``, and at the end.
 
+    An error of the stream comes after the items before it.
+
     >>> list(lookahead(["a", "b", "c", FLUSH, "d"], size=2))
     [['a', 'b'], ['c'], ['d']]
     """
     if size < 1:
         raise ValueError(f"expected a size of at least 1, got {size}")
     chunk: list[T] = []
-    for item in items:
+    stream = iter(items)
+    while True:
+        try:
+            item = next(stream)
+        except StopIteration:
+            break
+        except Exception:
+            if chunk:
+                yield chunk
+            raise
         if not isinstance(item, Flush):
             chunk.append(item)
         if chunk and (isinstance(item, Flush) or len(chunk) == size):

@@ -137,6 +137,30 @@ def test_debug_after_two_dashes_is_a_file(nlpkit: Run, folder: Path) -> None:
     assert (done.status, "--debug: No such file" in done.err) == (1, True)
 
 
+def test_what_stands_behind_two_dashes_is_a_name(
+    nlpkit: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("-m").write_text('{"text": "Bo met Al", "entities": []}\n', encoding="utf-8")
+    Path("s.txt").write_text("Cy left", encoding="utf-8")
+    as_text = ("--input-format", "text")
+    expected = nlpkit("predict", folder, "./-m", "s.txt", *as_text)
+    assert len(expected.lines) == 2
+    orders = (
+        ["predict", folder, *as_text, "--", "-m", "s.txt"],
+        ["predict", *as_text, "--", folder, "-m", "s.txt"],
+        ["predict", *as_text, folder, "s.txt", "--", "-m"],
+    )
+    for words in orders:
+        done = nlpkit(*words)
+        assert (done.status, done.err) == (0, "")
+        assert sorted(line["text"] for line in done.lines) == sorted(line["text"] for line in expected.lines)
+    assert "-m: 1 record" in nlpkit("check", "--", "-m").out
+    assert "'-m' is a file; expected a model folder" in nlpkit("show", "--", "-m").err
+    assert "unexpected '-m'" in nlpkit("models", "--", "-m").err
+    assert "--strict: No such file" in nlpkit("check", "--", "-m", "--strict").err
+
+
 def test_a_fault_of_ours_keeps_its_traceback(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError):
         main(["fit", "fake", "--train", "bug", "--out", str(tmp_path / "o")])

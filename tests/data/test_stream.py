@@ -70,6 +70,17 @@ def test_what_waits_is_read_before_a_flush(pipe: tuple[int, IO[bytes]]) -> None:
     assert len(chunks) < 300
 
 
+def test_an_error_of_the_stream_comes_after_the_items_before_it() -> None:
+    def items() -> Iterator[str]:
+        yield from "abc"
+        raise KeyError("mine")
+
+    chunks = lookahead(items(), 2)
+    assert [next(chunks), next(chunks)] == [["a", "b"], ["c"]]
+    with pytest.raises(KeyError, match="mine"):
+        next(chunks)
+
+
 def test_the_stream_of_another_process() -> None:
     code = (
         "import sys\nfrom nlpkit.data.stream import FLUSH, read_stream\n"

@@ -426,6 +426,32 @@ def test_records_made_in_python_are_checked_too():
         list(records_from([IERecord(text="a"), bad]))
 
 
+HUGE = 10**5000  # Python refuses to print it
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        (IERecord(text="Bo", entities=(5,)), "entities[0]: expected an object, found an integer (5)"),
+        (IERecord(text="Bo", entities=5), "entities: expected a list, found an integer (5)"),
+        (IERecord(text="Bo", events=("x",)), "events[0]: expected an object, found a string ('x')"),
+        (IERecord(text="Bo", events=(Event(trigger=None),)), "events[0]: 'trigger' is missing"),
+        (IERecord(text="Bo", extra=None), "expected a mapping as 'extra', found null (None)"),
+        (IERecord(text="Bo", source="a.txt"), "expected a Source with a file name and a line number"),
+        (text_record(span(0, HUGE)), "entities[0].end: a number with thousands of digits"),
+        (text_record({**span(0, 3), HUGE: 1}), "entities[0]: unknown key (a very large number) is not used"),
+        ({"text": "Bo", "sent_index": HUGE}, "sent_index: a number with thousands of digits"),
+        ({"text": "Bo", 5: 1}, "expected a string as key, found an integer (5)"),
+    ],
+)
+def test_items_of_no_kind_are_one_problem_each(item, message):
+    problems: list = []
+    list(records_from(["Al left.", item], collect=problems))
+    (problem,) = problems
+    assert str(problem).startswith("<records>:2: ")
+    assert message in str(problem)
+
+
 WORDS = st.text(
     st.sampled_from("abcXYZéß東京İ\u0301😀👩\u200d🚀\ufe0f.,'-()\u05d0\u0627\u200b\u2028\x85#"), min_size=1, max_size=6
 )

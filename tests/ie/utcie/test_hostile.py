@@ -118,12 +118,75 @@ def without_scores(result: IEResult) -> str:
     return json.dumps(json.loads(json.dumps(result.to_dict()), parse_float=lambda x: round(float(x), 2)))
 
 
-def test_half_of_a_surrogate_pair_shifts_nothing(everything):
-    """It is no character, so that no file can hold it; a text in Python can."""
-    text = "Bo \ud83d left"
-    result = everything(text)
-    assert {text[e.start : e.end] == e.text for e in result.entities} == {True}
-    assert any(e.text == "left" for e in result.entities)
+HUGE = 10**5000  # Python refuses to print it
+NO_INPUTS = {
+    "bytes": (b"Bo", "found bytes"),
+    "no bytes at all": (b"", "found bytes"),
+    "bytearray": (bytearray(b"Bo"), "found bytearray"),
+    "memoryview": (memoryview(b"Bo"), "found memoryview"),
+    "range": (range(3), "found range"),
+    "empty range": (range(0), "found range"),
+    "huge number": (HUGE, "found int"),
+    "half of a surrogate pair": ("Bo \ud83d", "text: half of a surrogate pair"),
+    "half a pair in a record": (IERecord(text="Bo \ud83d"), "text: half of a surrogate pair"),
+    "number for a text": (IERecord(text=5), "text: expected a string, found an integer"),
+    "bytes for a text": (IERecord(text=b"Bo"), "text: expected a string, found a bytes"),
+    "numbers for words": (IERecord(tokens=(1, "a")), r"tokens\[0\]: expected a string, found an integer"),
+    "text for words": (IERecord(tokens="Bo"), "tokens: expected a list, found a string"),
+    "id of no kind": (IERecord(text="Bo", id=object()), "id: a object cannot be written as JSON"),
+    "huge id": (IERecord(text="Bo", id=HUGE), "id: a number with thousands of digits"),
+    "huge doc_id": ({"text": "Bo", "doc_id": HUGE}, "doc_id: a number with thousands of digits"),
+    "huge sent_index": (IERecord(text="Bo", sent_index=HUGE), "sent_index: a number with thousands of digits"),
+    "key of no text": ({"text": "Bo", 5: 1}, "expected a string as key, found an integer"),
+    "key of words": ({"text": "Bo", (1, 2): 1}, "expected a string as key, found a tuple"),
+    "huge key": ({"text": "Bo", HUGE: 1}, "expected a string as key, found an integer"),
+    "key of no text inside": ({"text": "Bo", "note": {"a": {None: 1}}}, "note: expected a string as key, found null"),
+    "extra that is none": (IERecord(text="Bo", extra=None), "expected a mapping as 'extra'"),
+    "extra of no number": (IERecord(text="Bo", extra={"a": float("nan")}), "a: nan is no JSON number"),
+    "source of a text": (IERecord(text="Bo", source="a.txt"), "expected a Source"),
+    "line of a source": ({"text": "Bo", "source": {"file": "a", "line": HUGE}}, "source: a number with thousands"),
+}
+
+
+@pytest.mark.parametrize("name", NO_INPUTS)
+def test_what_is_no_input_is_one_error_that_names_it_after_the_results_before(name, untrained):
+    item, message = NO_INPUTS[name]
+    with pytest.raises(DataError, match=message) as error:
+        untrained.predict(item)
+    assert len(error.value.problems) == 1
+    stream = untrained.predict(["Bo left.", ["Al", "met"], item, "Cy"])
+    assert [next(stream).text, next(stream).tokens] == ["Bo left.", ("Al", "met")]
+    with pytest.raises(DataError, match=f"^<records>:3: .*{message}") as error:
+        next(stream)
+    assert len(error.value.problems) == 1
+
+
+def test_an_error_of_the_users_own_comes_after_the_results_before(untrained):
+    def texts():
+        yield from ["Bo left."] * 300
+        raise OSError("the disk is gone")
+
+    results = untrained.predict(texts())
+    assert [next(results).text for _ in range(300)] == ["Bo left."] * 300
+    with pytest.raises(OSError, match="the disk is gone"):
+        next(results)
+
+
+NAN = float("nan")
+NO_THRESHOLDS = [NAN, np.float64("nan"), HUGE, -HUGE, {"Person": HUGE}, {"Person": NAN}, {HUGE: 0.5}, {None: 0.5}]
+NO_THRESHOLDS += [{(1, 2): 0.5}, [0.5], b"0.5", 1j]
+
+
+@pytest.mark.parametrize("threshold", NO_THRESHOLDS, ids=lambda value: type(value).__name__)
+def test_a_threshold_that_is_no_probability_is_one_error(threshold, untrained):
+    with pytest.raises(ConfigError, match=r"^threshold: expected"):
+        untrained.predict("Bo left.", threshold=threshold)
+
+
+@pytest.mark.parametrize("options", [{"overlap": HUGE}, {"overlap": ["flat"]}, {"batch_size": -HUGE}], ids=list)
+def test_other_options_of_no_kind_are_one_error(options, untrained):
+    with pytest.raises(ConfigError, match="expected"):
+        untrained.predict("Bo left.", **options)
 
 
 BLANKS = [" ", "\u200b", "\u00a0", "\u2028", "\x07", "\ufe0f", ""]
