@@ -16,9 +16,26 @@ from nlpkit.errors import ModelFormatError
 from nlpkit.wording import counted
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
 
     Network = TypeVar("Network", bound=nn.Module)
+
+
+def require_mask(mask: Tensor, name: str) -> None:
+    """Refuse a mask of numbers: attention would add it to its scores, where True and False say what is kept.
+
+    Raises:
+        TypeError: The mask is not boolean.
+
+    >>> import torch
+    >>> require_mask(torch.ones(2), "word_mask")
+    Traceback (most recent call last):
+        ...
+    TypeError: word_mask: expected a boolean mask, True means keep; found torch.float32; write word_mask > 0
+    """
+    if str(mask.dtype) != "torch.bool":
+        raise TypeError(f"{name}: expected a boolean mask, True means keep; found {mask.dtype}; write {name} > 0")
+
 
 Shapes = Mapping[str, tuple[int, ...]]
 """The shape of each tensor, by name."""

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from nlpkit.ie.overlap import Candidate, OverlapPolicy
 from nlpkit.ie.utcie.labels import LabelLayout, LinkChannels, Span
+from nlpkit.tensors import require_mask
 from nlpkit.text.windows import owner
 
 CANDIDATES_PER_WORD = 2
@@ -91,6 +92,7 @@ def decode_windows(
         layout: What the channels mean.
         settings: Thresholds.
     """
+    require_mask(word_mask, "word_mask")
     logits = logits.float()
     rows, n_cut = _span_candidates(logits, word_mask, layout, settings)
     out = []

@@ -16,6 +16,7 @@ from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
 from nlpkit.ie.utcie.config import UTCIEModelConfig
+from nlpkit.tensors import require_mask
 
 N_SHAPES = 10
 """Word-shape classes of ``nlpkit.ie.utcie.data.word_shape``, the padding class 0 included."""
@@ -54,6 +55,7 @@ class UTCIENetwork(nn.Module):
         Returns:
             Logits; those of padding cells mean nothing. Shape: (B, W, W, K)
         """
+        require_mask(word_mask, "word_mask")
         if self.shape is not None:
             words = torch.cat([words, self.shape(shapes)], dim=-1)
         scores = self.biaffine(self.dropout(words))
@@ -152,6 +154,8 @@ class PlusformerLayer(nn.Module):
         Returns:
             Refined pair features; those of padding cells mean nothing. Shape: (B, W, W, C)
         """
+        if word_mask is not None:
+            require_mask(word_mask, "word_mask")
         n_words = cells.shape[1]
         is_upper = torch.ones(n_words, n_words, dtype=torch.long, device=cells.device).triu()
         cells = cells + self.triangle(is_upper)
@@ -183,6 +187,8 @@ class AxisAttention(nn.Module):
         Returns:
             Attended values. Shape: (B, W, W, C)
         """
+        if word_mask is not None:
+            require_mask(word_mask, "word_mask")
         qkv = self.qkv(cells)
         n_channels = cells.shape[3]
         turned = rotate(qkv[..., : 2 * n_channels], rotary_table(cells.shape[2], n_channels, cells.device))

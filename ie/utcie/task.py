@@ -14,6 +14,7 @@ from nlpkit.ie.utcie.labels import LabelLayout
 from nlpkit.ie.utcie.losses import adaptive_threshold_loss, span_loss
 from nlpkit.ie.utcie.model import UTCIENetwork
 from nlpkit.ie.utcie.predict import score
+from nlpkit.tensors import require_mask
 from nlpkit.training.task import TrainTask
 
 
@@ -88,6 +89,7 @@ def utcie_loss(logits: Tensor, batch: WindowBatch, layout: LabelLayout, config: 
     assert batch.roles is not None
     assert batch.groups is not None
     assert batch.borders is not None
+    require_mask(batch.word_mask, "word_mask")
     logits = logits.float()
     mask = (batch.word_mask[:, :, None] & batch.word_mask[:, None, :]).float()
     groups = batch.groups.float()

@@ -25,6 +25,7 @@ from nlpkit.encoder.folder import (
 from nlpkit.encoder.pieces import WordTokenizer
 from nlpkit.encoder.pooling import pool_words
 from nlpkit.errors import ConfigError
+from nlpkit.tensors import require_mask
 from nlpkit.wording import counted
 
 if TYPE_CHECKING:
@@ -186,6 +187,7 @@ class TextEncoder(nn.Module):
         Returns:
             Shape: (B, W, H).
         """
+        require_mask(attention_mask, "attention_mask")
         # Without a mask attention is faster. Asking a GPU whether there is padding costs more than it saves.
         needs_mask = attention_mask.is_cuda or not bool(attention_mask.all())
         output = self.model(input_ids=input_ids, attention_mask=attention_mask.long() if needs_mask else None)

@@ -74,6 +74,14 @@ def test_without_padding_the_mask_makes_no_difference(encoders: dict[str, TextEn
         torch.testing.assert_close(fast, slow, rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64])
+def test_a_mask_of_numbers_is_refused(encoders: dict[str, TextEncoder], dtype: torch.dtype) -> None:
+    encoder = next(iter(encoders.values()))
+    batch = encoder.encode_words([["Bo", "left"], ["Al"]])
+    with pytest.raises(TypeError, match="attention_mask: expected a boolean mask"):
+        encoder(batch.input_ids, batch.attention_mask.to(dtype), batch.word_ids, batch.n_words)
+
+
 def test_limits_are_those_of_the_model(encoders: dict[str, TextEncoder], encoder_of: dict[str, Path]) -> None:
     assert encoders["bert"].max_pieces == 510
     assert encoders["roberta"].max_pieces == 30  # 34 rows, 2 of them before the first position, 2 special pieces

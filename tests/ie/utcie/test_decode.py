@@ -345,6 +345,11 @@ def test_a_short_text_is_never_cut():
     assert len(decode(logits).entities) == 2 * 28
 
 
+def test_a_mask_of_numbers_is_refused():
+    with pytest.raises(TypeError, match="word_mask: expected a boolean mask"):
+        decode(empty_logits(), mask=torch.ones(1, 6))
+
+
 def test_half_precision_scores_are_read():
     assert len(decode(linked(9.0, 9.0).bfloat16()).relations) == 1
 

@@ -273,5 +273,22 @@ def test_the_number_of_parameters_is_that_of_the_paper():
     assert size == expected + n * per_layer + norms_and_biases
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64])
+@pytest.mark.parametrize("n_padded", [0, 2])
+def test_a_mask_of_numbers_is_refused_everywhere(dtype, n_padded):
+    model = network()
+    words, mask, shapes = inputs(6)
+    mask[:, 6 - n_padded :] = False
+    cells, layer = torch.randn(1, 6, 6, CHANNELS), model.layers[0]
+    for call in (
+        lambda m: model(words, m, shapes),
+        lambda m: layer(cells, m),
+        lambda m: layer.row(cells, m),
+    ):
+        call(mask)
+        with pytest.raises(TypeError, match="word_mask: expected a boolean mask"):
+            call(mask.to(dtype))
+
+
 def test_the_output_layer_is_linear_and_ordinary():
     assert isinstance(network().output, nn.Linear)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,12 @@ def test_a_record_without_any_group_has_exactly_no_gradient(batch_of):
     grad = gradient(batch_of(record(), FULL))
     assert float(grad[0].abs().max()) == 0.0
     assert float(grad[1].abs().min()) > 0.0
+
+
+def test_a_mask_of_numbers_is_refused(batch_of):
+    batch = batch_of(record())
+    with pytest.raises(TypeError, match="word_mask: expected a boolean mask"):
+        utcie_loss(random_logits(batch), replace(batch, word_mask=batch.word_mask.float()), LAYOUT, CONFIG)
 
 
 def test_padding_has_exactly_no_gradient(batch_of):
