@@ -19,10 +19,12 @@ from nlpkit.errors import ConfigError, Problem
 from nlpkit.ie.borders import BorderNeeds
 from nlpkit.ie.oddities import Oddities, label_problems, problem_at
 from nlpkit.ie.reader import GROUPS, read_records
+from nlpkit.ie.shift import shift_problem
 from nlpkit.ie.types import IERecord
 from nlpkit.ie.unknown import REMEDY as UNKNOWN_REMEDY
 from nlpkit.ie.unknown import UnknownWords
 from nlpkit.ie.words import Misaligned, WordView, word_view
+from nlpkit.text.offsets import OffsetUnit
 from nlpkit.text.words import DEFAULT_BORDERS, is_visible
 from nlpkit.wording import counted
 
@@ -76,6 +78,7 @@ def check_files(
     strict: bool = False,
     encoder: str | None = None,
     misaligned: Misaligned = "error",
+    offset_unit: OffsetUnit = "codepoint",
 ) -> CheckReport:
     """Read all files and say what is wrong with each.
 
@@ -85,6 +88,8 @@ def check_files(
         encoder: The encoder whose window is compared with the texts: a folder or ``minilm``, which is the default and
             may be missing.
         misaligned: What happens to spans that cut a word: ``error``, ``widen`` or ``skip``.
+        offset_unit: What the positions in a text count: ``codepoint``, ``utf16`` or ``byte``. If another one explains
+            what is wrong, a warning says so.
 
     Raises:
         ConfigError: There is no encoder of that name.
@@ -100,8 +105,10 @@ def check_files(
     for path in dict.fromkeys([str(paths)] if isinstance(paths, (str, Path)) else map(str, paths)):
         file = _File(path, forecast)
         found: list[Problem] = []
-        for record in read_records(path, misaligned=misaligned, collect=found):
+        for record in read_records(path, misaligned=misaligned, offset_unit=offset_unit, collect=found):
             file.add(record, misaligned)
+        if (found or misaligned != "error") and (shift := shift_problem(path, offset_unit)):
+            found.append(shift)
         file.n_refused = len({problem.line for problem in found if problem.severity == "error" and problem.line})
         problems += sorted(found + file.finish(had_errors=bool(found)), key=lambda problem: problem.line or 0)
         files.append(file)

@@ -7,14 +7,16 @@ not used. ``null`` is the same as a missing key. Unknown keys of the record itse
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, ClassVar
 
-from nlpkit.data.fields import MAX_BITS, FieldReader, shown_int
+from nlpkit.data.fields import FieldReader, named_source, shown_int
 from nlpkit.data.lines import json_type
 from nlpkit.errors import Problem
 from nlpkit.ie.surface import alike_places, difference, places, spelt_out, squeezed
 from nlpkit.ie.types import Argument, Entity, Event, IERecord, IEResult, InputInfo, Relation, Source, Trigger
-from nlpkit.wording import counted
+from nlpkit.text.offsets import UNIT_NAMES, Offsets, OffsetUnit
+from nlpkit.wording import counted, plural, setting
 
 RECORD_KEYS = ("id", "text", "tokens", "entities", "relations", "events", "doc_id", "sent_index", "source", "input")
 _SPAN_KEYS = ("start", "end", "text", "nth", "score")
@@ -22,13 +24,16 @@ _SHOWN_PLACES = 10
 _INPUT_REMEDY = "'input' says what a model saw of the text; rename the key, or leave it out"
 
 
-def parse_record(obj: Mapping[str, Any], *, source: Source | None = None) -> tuple[IERecord | None, list[Problem]]:
+def parse_record(
+    obj: Mapping[str, Any], *, source: Source | None = None, offset_unit: OffsetUnit = "codepoint"
+) -> tuple[IERecord | None, list[Problem]]:
     """Read one record.
 
     Args:
         obj: A data line or a result line.
         source: Where it comes from, for the problems and the record. It goes before a ``source`` in a result line,
             which names the file that was read then.
+        offset_unit: What its positions in a text count; those of the record are code points.
 
     Returns:
         The record, or None if there is an error, and all problems. A result line gives an ``IEResult``.
@@ -39,7 +44,7 @@ def parse_record(obj: Mapping[str, Any], *, source: Source | None = None) -> tup
     >>> print(*parse_record({"text": "Bo", "entities": [{"start": 0, "end": 9, "type": "P"}]})[1])
     <records>: entities[0]: span 0 to 9 leaves the text, which has 2 characters; give 0 <= start < end <= 2
     """
-    parser = _Parser(source)
+    parser = _Parser(source, offset_unit)
     record = parser.record(obj)
     return (None if any(p.severity == "error" for p in parser.problems) else record), parser.problems
 
@@ -60,8 +65,9 @@ class _Parser(FieldReader):
         "arguments": ("args", "roles", "participants"),
     }
 
-    def __init__(self, source: Source | None) -> None:
+    def __init__(self, source: Source | None, offset_unit: OffsetUnit) -> None:
         super().__init__(source)
+        self.offset_unit = offset_unit
         self.text: str | None = None
         self.tokens: tuple[str, ...] | None = None
         self._places: dict[str, list[int]] = {}
@@ -72,7 +78,7 @@ class _Parser(FieldReader):
             self.error(None, f"expected an object, found {json_type(obj)}", 'give {"text": ...} or {"tokens": [...]}')
             return None
         self.record_id = self.plain(obj, "id")
-        named = _named_source(obj.get("source"))
+        named = named_source(obj.get("source"))
         extra = {key: value for key, value in obj.items() if key not in RECORD_KEYS}
         if obj.get("source") is not None and named is None:
             extra["source"] = obj["source"]
@@ -244,7 +250,9 @@ class _Parser(FieldReader):
         if start is None or end is None:
             return None
         content: Sequence[str] = self.text if self.text is not None else self.tokens or ()
-        unit, size = ("character" if self.text is not None else "word"), len(content)
+        unit, size = "word", len(content)
+        if self.text is not None:
+            unit, size = UNIT_NAMES[self.offset_unit], len(self.offsets)
         remedy = f"give 0 <= start < end <= {size}"
         place = f"span {shown_int(start)} to {shown_int(end)}"
         if start > end:
@@ -253,13 +261,31 @@ class _Parser(FieldReader):
             self.error(field, f"{place} is empty ('end' is exclusive)", remedy)
         elif start < 0 or end > size:
             self.error(field, f"{place} leaves the text, which has {counted(size, unit)}", remedy)
-        elif surface is None:
-            return start, end
-        else:
-            found = content[start:end] if isinstance(content, str) else " ".join(content[start:end])
-            if squeezed(found) == squeezed(surface):  # as with words, the white space is free
-                return start, end
+        elif (span := self.codepoints(start, end, field)) is not None:
+            found = content[slice(*span)] if isinstance(content, str) else " ".join(content[slice(*span)])
+            if surface is None or squeezed(found) == squeezed(surface):  # as with words, the white space is free
+                return span
             self.another_surface(field, surface, found, place)
+        return None
+
+    @cached_property
+    def offsets(self) -> Offsets:
+        """The positions of the text."""
+        return Offsets(self.text or "", self.offset_unit)
+
+    def codepoints(self, start: int, end: int, field: str) -> tuple[int, int] | None:
+        """Positions of a text in code points; those of words stay as they are."""
+        if self.text is None:
+            return start, end
+        first, last = self.offsets.codepoint(start), self.offsets.codepoint(end)
+        if first is not None and last is not None:
+            return first, last
+        for key, value, found in (("start", start, first), ("end", end, last)):
+            if found is None:
+                char, low, high = self.offsets.around(value)
+                units = plural(2, UNIT_NAMES[self.offset_unit])
+                message = f"position {value} lies inside {char!r}, which is {units} {low} to {high}"
+                self.error(f"{field}.{key}", message, f"give {low} or {high}, or another {setting('data.offset_unit')}")
         return None
 
     def no_place(self, field: str) -> None:
@@ -358,18 +384,3 @@ class _Parser(FieldReader):
 def _listed(places: Sequence[int]) -> str:
     more = len(places) - _SHOWN_PLACES
     return ", ".join(map(str, places[:_SHOWN_PLACES])) + (f" and {more} more" if more > 0 else "")
-
-
-def _named_source(value: object) -> Source | None:
-    """Where a result line says that its text was read; a ``source`` of another form is a key of the user's own."""
-    if not isinstance(value, Mapping) or set(value) != {"file", "line"}:
-        return None
-    file, line = value["file"], value["line"]
-    return Source(file=file, line=line) if is_place(file, line) else None
-
-
-def is_place(file: object, line: object) -> bool:
-    """Whether these can be a file's name and the number of a line."""
-    if not isinstance(file, str) or not isinstance(line, int) or isinstance(line, bool):
-        return False
-    return line.bit_length() <= MAX_BITS

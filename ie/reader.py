@@ -11,12 +11,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from nlpkit.data.fields import shown_value
+from nlpkit.data.fields import is_place, shown_value
 from nlpkit.data.lines import JSON_SUFFIXES, TEXT_SUFFIX, fault_of_name, json_type, read_lines, read_objects, suffix_of
 from nlpkit.errors import DataError, Problem
-from nlpkit.ie.parse import is_place, parse_record
+from nlpkit.ie.parse import parse_record
 from nlpkit.ie.types import IERecord, Source
 from nlpkit.ie.words import Misaligned, alignment_problems
+from nlpkit.text.offsets import OffsetUnit, check_offset_unit
 from nlpkit.wording import counted
 
 __all__ = ["parse_record", "read_records", "records_from"]
@@ -28,6 +29,7 @@ def read_records(
     paths: str | Path | Sequence[str | Path],
     *,
     misaligned: Misaligned = "error",
+    offset_unit: OffsetUnit = "codepoint",
     require_groups: bool = False,
     limit: int | None = None,
     collect: list[Problem] | None = None,
@@ -38,6 +40,8 @@ def read_records(
         paths: A file or several.
         misaligned: ``error`` makes a span that cuts a word of a text an error; otherwise it is kept as it is, and
             :func:`nlpkit.ie.words.word_view` widens or skips it.
+        offset_unit: What the positions in a text count: ``codepoint``, ``utf16`` or ``byte``. Those of the records that
+            are given out are code points.
         require_groups: The files are training data: no record at all, or none with labels, is an error.
         limit: Stop after so many records.
         collect: Problems, warnings too, are added here instead of being raised; records with an error are left out.
@@ -53,7 +57,8 @@ def read_records(
     problems: list[Problem] = [] if collect is None else collect
     n_records = 0
     is_annotated = False
-    for record in islice(_records(names, misaligned, problems), limit):
+    check_offset_unit(offset_unit)
+    for record in islice(_records(names, misaligned, offset_unit, problems), limit):
         n_records += 1
         is_annotated = is_annotated or any(getattr(record, group) is not None for group in GROUPS)
         yield record
@@ -67,9 +72,12 @@ def records_from(
     items: Iterable[IERecord | Mapping[str, Any] | str],
     *,
     misaligned: Misaligned = "error",
+    offset_unit: OffsetUnit = "codepoint",
     collect: list[Problem] | None = None,
 ) -> Iterator[IERecord]:
     """Records made in Python, checked as those of a file: plain texts, data lines as dicts, or records.
+
+    ``offset_unit`` is that of the data lines; the positions of an :class:`IERecord` are always code points.
 
     Raises:
         DataError: After the last item, all errors; there is none if ``collect`` is given. At once, if this is no
@@ -78,6 +86,7 @@ def records_from(
     >>> [record.text for record in records_from(["Bo met Al.", {"text": "Al left."}])]
     ['Bo met Al.', 'Al left.']
     """
+    check_offset_unit(offset_unit)
     problems: list[Problem] = [] if collect is None else collect
     if isinstance(items, (str, Mapping, IERecord)) or not is_iterable(items):
         raise DataError(
@@ -85,16 +94,16 @@ def records_from(
             "put a single one into a list"
         )
     for number, item in enumerate(items, start=1):
-        source = Source(file="<records>", line=number)
+        source, unit = Source(file="<records>", line=number), offset_unit
         if isinstance(item, IERecord):
             if fault := fault_of_record(item, source):
                 problems.append(fault)
                 continue
-            source = item.source or source
+            source, unit = item.source or source, "codepoint"
             item = item.to_dict()
         elif isinstance(item, str):
             item = {"text": item}
-        record = _accept(item, source, misaligned, problems)
+        record = _accept(item, source, misaligned, unit, problems)
         if record is not None:
             yield record
     if collect is None and _errors(problems):
@@ -135,7 +144,9 @@ def fault_of_record(record: IERecord, source: Source | None = None) -> Problem |
     )
 
 
-def _records(paths: Sequence[str | Path], misaligned: Misaligned, problems: list[Problem]) -> Iterator[IERecord]:
+def _records(
+    paths: Sequence[str | Path], misaligned: Misaligned, offset_unit: OffsetUnit, problems: list[Problem]
+) -> Iterator[IERecord]:
     for path in paths:
         suffix = suffix_of(path)
         if fault := fault_of_name(path):
@@ -145,7 +156,7 @@ def _records(paths: Sequence[str | Path], misaligned: Misaligned, problems: list
                 yield IERecord(text=text, source=Source(file=str(path), line=line))
         elif suffix in JSON_SUFFIXES:
             for line, obj in read_objects(path, problems):
-                record = _accept(obj, Source(file=str(path), line=line), misaligned, problems)
+                record = _accept(obj, Source(file=str(path), line=line), misaligned, offset_unit, problems)
                 if record is not None:
                     yield record
         else:
@@ -158,8 +169,10 @@ def _records(paths: Sequence[str | Path], misaligned: Misaligned, problems: list
             )
 
 
-def _accept(obj: Mapping[str, Any], source: Source, misaligned: Misaligned, problems: list[Problem]) -> IERecord | None:
-    record, found = parse_record(obj, source=source)
+def _accept(
+    obj: Mapping[str, Any], source: Source, misaligned: Misaligned, offset_unit: OffsetUnit, problems: list[Problem]
+) -> IERecord | None:
+    record, found = parse_record(obj, source=source, offset_unit=offset_unit)
     if record is not None and misaligned == "error":
         cut = alignment_problems(record)
         found += cut

@@ -19,6 +19,7 @@ from nlpkit.ie.reader import read_records, records_from
 from nlpkit.ie.schema import IESchema
 from nlpkit.ie.types import IERecord
 from nlpkit.ie.words import Misaligned
+from nlpkit.text.offsets import OffsetUnit
 from nlpkit.text.words import DEFAULT_BORDERS
 from nlpkit.wording import counted, plural, setting
 
@@ -63,6 +64,7 @@ def load_training_data(
     schema: IESchema | str | Path | None = None,
     symmetric: Sequence[str] = (),
     misaligned: Misaligned = "error",
+    offset_unit: OffsetUnit = "codepoint",
     limit: int | None = None,
     dev_share: float = 0.1,
     seed: int = 1,
@@ -76,6 +78,7 @@ def load_training_data(
         schema: Labels to model; None takes those of the training records.
         symmetric: Names of relation types without direction.
         misaligned: What happens to a span that cuts a word.
+        offset_unit: What the positions in a text count.
         limit: Use only the first training records.
         dev_share: The share that is held out.
         seed: Rules which records are held out.
@@ -88,8 +91,8 @@ def load_training_data(
     if limit is not None and limit < 1:
         raise ConfigError(f"expected at least 1, got {limit}", key="limit")
     problems: list[Any] = []
-    train_records = _read(train, misaligned, problems, limit)
-    dev_records = [] if dev is None else _read(dev, misaligned, problems, None)
+    train_records = _read(train, misaligned, offset_unit, problems, limit)
+    dev_records = [] if dev is None else _read(dev, misaligned, offset_unit, problems, None)
     if errors := [p for p in problems if p.severity == "error"]:
         raise DataError(errors)
     notes = training_notes(train_records, dev_records)
@@ -139,15 +142,17 @@ def load_training_data(
     return TrainingData(train_records, dev_records, labels, tuple(notes), sources, needs.borders)
 
 
-def read_or_check(data: Records, *, misaligned: Misaligned = "error") -> Iterable[IERecord]:
+def read_or_check(
+    data: Records, *, misaligned: Misaligned = "error", offset_unit: OffsetUnit = "codepoint"
+) -> Iterable[IERecord]:
     """Records of files, or made in Python, checked.
 
     Raises:
         DataError: After the last record, all errors.
     """
     if paths := _paths(data):
-        return read_records(paths, misaligned=misaligned)
-    return records_from(data, misaligned=misaligned)  # type: ignore[arg-type]
+        return read_records(paths, misaligned=misaligned, offset_unit=offset_unit)
+    return records_from(data, misaligned=misaligned, offset_unit=offset_unit)  # type: ignore[arg-type]
 
 
 def describe(data: Records) -> str:
@@ -163,10 +168,13 @@ def _paths(data: Records) -> list[str | Path]:
     return []
 
 
-def _read(data: Records, misaligned: Misaligned, problems: list[Any], limit: int | None) -> list[IERecord]:
+def _read(
+    data: Records, misaligned: Misaligned, offset_unit: OffsetUnit, problems: list[Any], limit: int | None
+) -> list[IERecord]:
+    how: dict[str, Any] = {"misaligned": misaligned, "offset_unit": offset_unit, "collect": problems}
     if paths := _paths(data):
-        return list(read_records(paths, misaligned=misaligned, collect=problems, limit=limit))
-    return list(islice(records_from(data, misaligned=misaligned, collect=problems), limit))  # type: ignore[arg-type]
+        return list(read_records(paths, limit=limit, **how))
+    return list(islice(records_from(data, **how), limit))  # type: ignore[arg-type]
 
 
 def _leaks(train: Sequence[IERecord], dev: Sequence[IERecord]) -> list[str]:

@@ -28,6 +28,7 @@ from nlpkit.ie.utcie.model import UTCIENetwork
 from nlpkit.ie.utcie.predict import as_record, as_records, predict_records
 from nlpkit.model import NlpkitModel, choose_device
 from nlpkit.tensors import load_network
+from nlpkit.text.offsets import OffsetUnit, check_offset_unit
 from nlpkit.text.words import BORDERS, DEFAULT_BORDERS, WORD_RULES
 from nlpkit.wording import counted, did_you_mean
 
@@ -215,6 +216,7 @@ class UTCIE(NlpkitModel):
         threshold: Threshold | None = None,
         overlap: OverlapPolicy | None = None,
         batch_size: int | None = None,
+        offset_unit: OffsetUnit | None = None,
         on_record: Callable[[], object] | None = None,
     ) -> IEReport:
         """Score the model on annotated data.
@@ -227,6 +229,8 @@ class UTCIE(NlpkitModel):
             threshold: See :meth:`predict`.
             overlap: See :meth:`predict`.
             batch_size: See :meth:`predict`.
+            offset_unit: What the positions in the texts count, ``codepoint``, ``utf16`` or ``byte``; by default as in
+                training.
             on_record: Called after each record, for a progress bar.
 
         Raises:
@@ -243,7 +247,9 @@ class UTCIE(NlpkitModel):
             word_borders=self.word_borders,
         )
         # no gold span is refused for cutting a word: the scorer counts and names those
-        records = iter(read_or_check(data, misaligned="skip"))
+        unit = self.config.data.offset_unit if offset_unit is None else offset_unit
+        check_offset_unit(unit)
+        records = iter(read_or_check(data, misaligned="skip", offset_unit=unit))
 
         def answer(chunk: list[IERecord]) -> list[tuple[IERecord, IEResult]]:
             return list(zip(chunk, predict_records(self, chunk, settings, batch_size), strict=True))

@@ -109,6 +109,9 @@ class IEDataConfig(Config):
     misaligned: Literal["error", "widen", "skip"] = "error"
     """What to do with a span that cuts a word: widen it, or skip it, if you cannot correct the data."""
 
+    offset_unit: Literal["codepoint", "utf16", "byte"] = "codepoint"
+    """What positions in a text count: code points as in Python, UTF-16 units as in Java, or UTF-8 bytes."""
+
     symmetric: tuple[str, ...] = ()
     """Relation types without direction, such as married_to, for data that gives only one of the two orders."""
 

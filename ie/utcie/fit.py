@@ -66,6 +66,7 @@ def fit(
         schema=schema,
         symmetric=config.data.symmetric,
         misaligned=config.data.misaligned,
+        offset_unit=config.data.offset_unit,
         limit=limit,
         dev_share=config.trainer.dev_share,
         seed=config.seed,

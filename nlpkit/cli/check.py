@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Protocol, cast
 
-from nlpkit.cli.options import Parser, add_force_option, one_of, require_files
+from nlpkit.cli.options import Parser, add_force_option, add_offset_option, one_of, require_files
 from nlpkit.cli.output import open_output, require_places
 from nlpkit.data.lines import dump_line
 from nlpkit.errors import SHOWN_PROBLEMS, Problem
@@ -58,6 +58,7 @@ def run(words: Sequence[str]) -> int:
         metavar="error|widen|skip",
         help="a span that cuts a word: an error, widened to whole words, or left out",
     )
+    add_offset_option(parser, "codepoint")
     add("--strict", action="store_true", help="count warnings as errors")
     add("--encoder", metavar="NAME", default="minilm", help="minilm or a folder: forecast what exceeds its window")
     add("--errors", metavar="F", help="write every problem to this .jsonl file")
@@ -67,7 +68,10 @@ def run(words: Sequence[str]) -> int:
     require_files(found.files)
     require_places(found.errors, inputs=[*found.files, found.encoder], force=found.force)
     check_files = cast("Callable[..., Report]", by_task[found.task].resolve("checker"))
-    report = check_files(found.files, strict=found.strict, encoder=found.encoder, misaligned=found.misaligned)
+    settings = {"strict": found.strict, "encoder": found.encoder, "misaligned": found.misaligned}
+    if found.offset_unit:
+        settings["offset_unit"] = found.offset_unit
+    report = check_files(found.files, **settings)
     errors, warnings = list(report.errors), list(report.warnings)
     if found.errors:
         lines = [dump_line(problem.to_dict()) for problem in [*errors, *warnings]]

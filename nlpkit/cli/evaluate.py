@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nlpkit.cli.folder import load, open_folder
-from nlpkit.cli.options import Parser, add_force_option, add_prediction_options, prediction_settings, require_files
+from nlpkit.cli.options import (
+    Parser,
+    add_force_option,
+    add_offset_option,
+    add_prediction_options,
+    prediction_settings,
+    require_files,
+)
 from nlpkit.cli.output import is_terminal, open_output, require_places
 from nlpkit.cli.progress import progress_bar
 from nlpkit.data.lines import count_lines, dump_line
@@ -32,6 +39,7 @@ def run(words: Sequence[str]) -> int:
     add("--json", action="store_true", help='print one JSON object; with several files {"runs": [...]}')
     add("--report", metavar="F.html", help="write a self-contained page; with several files F-1.html, F-2.html ...")
     add("--errors", metavar="F.jsonl", help="write every record with a mistake to this file")
+    add_offset_option(parser, "as in training")
     add_force_option(parser)
     add_prediction_options(parser)
     found = parser.parse(words)
@@ -44,6 +52,8 @@ def run(words: Sequence[str]) -> int:
 
     model = load(folder, found.device, found.precision, found.threads)
     settings = prediction_settings(found)
+    if found.offset_unit:
+        settings["offset_unit"] = found.offset_unit
     reports = []
     for file in found.files:
         is_shown = is_terminal(sys.stderr)

@@ -195,6 +195,16 @@ def prediction_settings(found: argparse.Namespace) -> dict[str, object]:
     return out
 
 
+def add_offset_option(parser: argparse.ArgumentParser, default: str) -> None:
+    """The option of every command that reads annotated data, but ``fit``, which has ``--data.offset_unit``."""
+    parser.add_argument(
+        "--offset-unit",
+        type=one_of("codepoint", "utf16", "byte"),
+        metavar="codepoint|utf16|byte",
+        help=f"what positions in a text count: code points, UTF-16 units or UTF-8 bytes (default: {default})",
+    )
+
+
 def add_force_option(parser: argparse.ArgumentParser) -> None:
     """The option of every command that writes a file."""
     parser.add_argument("--force", action="store_true", help="replace files that are there already, but never an input")

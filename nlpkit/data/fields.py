@@ -197,3 +197,18 @@ def shown_value(value: object) -> str:
     except Exception:  # the user's own class, or thousands of digits inside
         return f"a {type(value).__name__}"
     return shown if len(shown) <= 40 else f"{shown[:40]}..."
+
+
+def named_source(value: object) -> Source | None:
+    """Where a result line says that its text was read; a ``source`` of another form is a key of the user's own."""
+    if not isinstance(value, Mapping) or set(value) != {"file", "line"}:
+        return None
+    file, line = value["file"], value["line"]
+    return Source(file=file, line=line) if is_place(file, line) else None
+
+
+def is_place(file: object, line: object) -> bool:
+    """Whether these can be a file's name and the number of a line."""
+    if not isinstance(file, str) or not isinstance(line, int) or isinstance(line, bool):
+        return False
+    return line.bit_length() <= MAX_BITS

@@ -168,3 +168,16 @@ def test_a_folder_or_a_text_is_no_data_file(nlpkit: Run, folder: Path, tmp_path:
         done = nlpkit("check", name, "--encoder", tiny_encoder)
         assert (done.status, done.out) == (2, "")
         assert message in done.err
+
+
+def test_the_unit_of_positions_is_an_option_that_check_suggests(
+    nlpkit: Run, tmp_path: Path, tiny_encoder: Path
+) -> None:
+    path = tmp_path / "utf16.jsonl"
+    path.write_text(json.dumps({"text": "😀 Bo met Al.", "entities": span(3, 5)}), encoding="utf-8")
+    done = nlpkit("check", path, "--encoder", tiny_encoder)
+    assert done.status == 1
+    assert "seem to count UTF-16 units, which leaves none of 1 error; use --offset-unit utf16\n" in done.out
+    assert nlpkit("check", path, "--encoder", tiny_encoder, "--offset-unit", "utf16").status == 0
+    done = nlpkit("check", path, "--offset-unit", "utf-16")
+    assert (done.status, "did you mean utf16?" in done.err) == (2, True)

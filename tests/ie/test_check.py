@@ -304,6 +304,41 @@ def test_misaligned_spans_under_each_policy(tmp_path):
     assert check_files(path, misaligned="skip").is_ok
 
 
+def shifted(unit, *names):
+    text = "😀 Zoë met Al in Málaga 👍 today."
+
+    def units(part):
+        return {"codepoint": part, "utf16": part.encode("utf-16-le")[::2], "byte": part.encode()}[unit]
+
+    places = [(len(units(text[: text.index(name)])), len(units(name))) for name in names]
+    return {"text": text, "entities": [{"start": at, "end": at + n, "type": "P"} for at, n in places]}
+
+
+@pytest.mark.parametrize("misaligned", ["error", "widen", "skip"])
+@pytest.mark.parametrize(
+    ("unit", "given", "units"),
+    [("utf16", "codepoint", "UTF-16 units"), ("byte", "codepoint", "bytes"), ("codepoint", "byte", "characters")],
+)
+def test_another_unit_that_explains_the_errors_is_suggested(unit, given, units, misaligned, tmp_path):
+    path = write(tmp_path / "a.jsonl", MEET, shifted(unit, "Zoë", "Al", "today"), shifted(unit, "Málaga"))
+    report = check_files(path, offset_unit=given, misaligned=misaligned)
+    (said,) = [str(problem) for problem in report.warnings if "seem to count" in problem.message]
+    assert said.startswith(f"{path}: the positions seem to count {units}, which leaves none of ")
+    assert said.endswith(f"use offset_unit={unit!r}")
+    right = check_files(path, offset_unit=unit)
+    assert right.is_ok
+    assert right.n_records == 3
+    assert "seem to count" not in str(right)
+
+
+def test_errors_that_no_unit_explains_suggest_none(tmp_path):
+    wrong = {"text": "😀 Zoë met Al", "entities": [{"start": 3, "end": 4, "type": "P"}, {"text": "Bo", "type": "P"}]}
+    path = write(tmp_path / "a.jsonl", {"text": "Bob", "entities": [{"start": 0, "end": 2, "type": "P"}]}, wrong)
+    report = check_files(path)
+    assert len(report.errors) == 2
+    assert "seem to count" not in str(report)
+
+
 def test_result_lines_are_good_data(tmp_path):
     path = tmp_path / "out.jsonl"
     results = [

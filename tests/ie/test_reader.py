@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nlpkit.errors import DataError
+from nlpkit.errors import ConfigError, DataError
 from nlpkit.ie.reader import parse_record, read_records, records_from
 from nlpkit.ie.types import Argument, Entity, Event, IERecord, IEResult, InputInfo, Relation, Source, Trigger
 
@@ -424,6 +424,46 @@ def test_records_made_in_python_are_checked_too():
     bad = IERecord(tokens=("a",), entities=(Entity(start=0, end=2, type="P"),))
     with pytest.raises(DataError, match=r"<records>:2: entities\[0\]: span 0 to 2 leaves the text"):
         list(records_from([IERecord(text="a"), bad]))
+
+
+EMOJI = "😀 Zoë met Al"  # Al is at 10 to 12, in UTF-16 units at 11 to 13, in bytes at 14 to 16
+
+
+@pytest.mark.parametrize(("unit", "start"), [("codepoint", 10), ("utf16", 11), ("byte", 14)])
+def test_positions_are_read_in_the_unit_that_the_user_says(unit, start, tmp_path):
+    path = tmp_path / "a.jsonl"
+    event = {"trigger": span(start, start + 2), "arguments": [{"start": start, "end": start + 2, "role": "r"}]}
+    line = {"text": EMOJI, "entities": [span(start, start + 2), span(start, start + 2, text="Al", type="Q")]}
+    path.write_text(json.dumps({**line, "events": [event]}))
+    (record,) = read_records(path, offset_unit=unit)
+    places = [*record.entities, record.events[0].trigger, *record.events[0].arguments]
+    assert {(item.start, item.end) for item in places} == {(10, 12)}
+    (again,) = records_from([record], offset_unit=unit)  # positions of records are code points
+    assert again.entities == record.entities
+    (words,) = records_from([{"tokens": ["😀", "Al"], "entities": [span(1, 2)]}], offset_unit=unit)
+    assert words.entities[0].start == 1
+
+
+@pytest.mark.parametrize(
+    ("unit", "item", "message"),
+    [
+        ("utf16", span(1, 13), "entities[0].start: position 1 lies inside '😀', which is UTF-16 units 0 to 2"),
+        ("byte", span(5, 8), "entities[0].end: position 8 lies inside 'ë', which is bytes 7 to 9"),
+        ("utf16", span(11, 14), "entities[0]: span 11 to 14 leaves the text, which has 13 UTF-16 units"),
+        ("byte", span(14, 17), "entities[0]: span 14 to 17 leaves the text, which has 16 bytes"),
+        ("byte", span(14, 16, text="Zoë"), "entities[0]: 'text' is 'Zoë', but span 14 to 16 holds 'Al'"),
+    ],
+)
+def test_a_position_that_cannot_be_in_its_unit_is_named(unit, item, message):
+    problems: list = []
+    assert list(records_from([{"text": EMOJI, "entities": [item]}], offset_unit=unit, collect=problems)) == []
+    assert message in str(problems[0])
+
+
+def test_an_unknown_unit_is_a_settings_error(tmp_path):
+    for read in (lambda: records_from([], offset_unit="utf32"), lambda: read_records(tmp_path, offset_unit="utf32")):
+        with pytest.raises(ConfigError, match=r"data.offset_unit: expected one of codepoint, utf16, byte"):
+            list(read())
 
 
 HUGE = 10**5000  # Python refuses to print it

@@ -354,6 +354,16 @@ def test_a_limit_below_one_is_refused(limit):
         load_training_data(TRAIN, DEV, limit=limit)
 
 
+@pytest.mark.parametrize(("unit", "start"), [("utf16", 3), ("byte", 5)])
+def test_positions_of_another_unit_are_read_as_the_user_says(unit, start, write):
+    records = [{"text": "😀 Bo left", "entities": [{"start": start, "end": start + 2, "type": "P"}]}]
+    for data in (records, write("a.jsonl", records)):
+        found = load_training_data(data, data, offset_unit=unit)
+        assert [(r.entities[0].start, r.entities[0].end) for r in (*found.train, *found.dev)] == [(2, 4)] * 2
+        (checked,) = read_or_check(data, offset_unit=unit)
+        assert checked.entities[0].start == 2
+
+
 def test_read_or_check_takes_what_fit_takes(write):
     file = write("a.jsonl", TRAIN)
     texts = [r["text"] for r in TRAIN]

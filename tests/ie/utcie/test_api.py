@@ -619,3 +619,20 @@ def test_evaluate_says_after_each_record_that_it_is_done(fitted, few_records):
     done = []
     fitted.evaluate(few_records[:3], on_record=lambda: done.append(1))
     assert len(done) == 3
+
+
+def test_evaluation_reads_positions_in_the_unit_of_training_or_of_the_call(make_config, tmp_path):
+    def data(start: int) -> list[dict[str, Any]]:
+        return [{"text": "😀 Bo left", "entities": [{"start": start, "end": start + 2, "type": "P"}]}]
+
+    model = UTCIE(make_config(data={"offset_unit": "utf16"}, trainer={"epochs": 1}))
+    model.fit(data(3), data(3))
+    expected = model.evaluate(data(3)).scores()
+    assert model.evaluate(data(2), offset_unit="codepoint").scores() == expected
+    assert model.evaluate(data(5), offset_unit="byte").scores() == expected
+    model.save(tmp_path / "m")
+    assert UTCIE.load(tmp_path / "m").evaluate(data(3)).scores() == expected
+    with pytest.raises(ConfigError, match="offset_unit: expected one of"):
+        model.evaluate(data(3), offset_unit="utf32")
+    with pytest.raises(DataError, match="lies inside"):
+        model.evaluate(data(1))
