@@ -79,3 +79,23 @@ def preserved_rng() -> Iterator[None]:
         yield
     finally:
         set_rng_state(state)
+
+
+@contextmanager
+def repeatable() -> Iterator[None]:
+    """Sums in an order of their own: what is computed inside is equal bit for bit with equal seed and thread count.
+
+    Without it two threads add up gradients in the order in which they happen to come. Operations that have no such
+    form, which are some on a GPU, are done as ever.
+    """
+    import torch
+
+    mode = torch.get_deterministic_debug_mode()
+    fills = torch.utils.deterministic.fill_uninitialized_memory
+    torch.use_deterministic_algorithms(True, warn_only=mode < 2)
+    torch.utils.deterministic.fill_uninitialized_memory = fills and mode > 0  # a slow aid for debugging
+    try:
+        yield
+    finally:
+        torch.set_deterministic_debug_mode(mode)
+        torch.utils.deterministic.fill_uninitialized_memory = fills

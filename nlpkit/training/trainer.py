@@ -13,7 +13,7 @@ import torch
 
 from nlpkit.data.plan import EpochPlan
 from nlpkit.errors import DataError, NlpkitError
-from nlpkit.seed import derive_seed, preserved_rng, seed_everything
+from nlpkit.seed import derive_seed, preserved_rng, repeatable, seed_everything
 from nlpkit.training._lightning import build_trainer, choose_device, quiet_lightning
 from nlpkit.training.callbacks import OnBatch, Run, RunCallback, show_ids
 from nlpkit.training.checkpoint import RunFolder, check_out
@@ -86,6 +86,7 @@ def train(
         for note in notes:
             reporter.message(note)
         stack.enter_context(preserved_rng())
+        stack.enter_context(repeatable())
         job = _Job(
             config=config,
             seed=seed,
