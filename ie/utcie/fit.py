@@ -253,6 +253,8 @@ def _phase_data(examples: Sequence[Example], encoder: TextEncoder) -> PhaseData:
         lengths=[window_length(examples, w) for w in windows],
         cost=pair_cost,
         collate=lambda chosen: collate(examples, [windows[k] for k in chosen], encoder),
+        # an id may name the file, which can be written in several ways; what is in it is compared in the settings
+        keys=[f"{e}/{w}" for e, w in windows],
     )
 
 

@@ -89,9 +89,11 @@ class RunCallback(pl.Callback):
         if self.run.folder is None:
             return
         self._tick(is_training=False)
-        self.run.folder.write(
-            trainer.save_checkpoint, phase=self.run.phase.name, epoch=self.run.state.n_epochs, step=trainer.global_step
-        )
+        phase, state = self.run.phase, self.run.state
+        with self.run.signals.held():
+            self.run.folder.write(
+                trainer.save_checkpoint, phase=phase.name, epoch=state.n_epochs, step=trainer.global_step
+            )
         self._tick(is_training=False)  # or the writing would count as training
 
     def _tick(self, *, is_training: bool) -> None:
@@ -269,7 +271,8 @@ class RunCallback(pl.Callback):
         if run.keeps_best:
             run.best_weights = {name: value.detach().to("cpu", copy=True) for name, value in task.state_dict().items()}
         if run.folder is not None and run.save_best is not None:
-            run.save_best(run.folder.out / "best")
+            with run.signals.held():
+                run.save_best(run.folder.out / "best")
 
     def _row(self, trainer: pl.Trainer, dev: dict[str, float | None], evaluated: float) -> Row:
         state = self.run.state

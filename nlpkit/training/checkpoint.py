@@ -6,10 +6,12 @@ beside the old one under a name of its own, ``state.json`` is replaced after tha
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-import pickle
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,9 @@ STATE = "last/state.json"
 EPOCHS = "settings.trainer.epochs"
 SETTINGS = "config.yaml"
 BEGUN = {SETTINGS, "log.txt", "last"}
-"""What a start leaves that came to nothing. A new run may begin over it."""
+"""What a start leaves that came to nothing. A new run may begin over it, and over temporary files."""
+
+CHECKPOINT = re.compile(r"last/[^/\\\0]+\.ckpt")
 
 
 class FileCheckpointIO(CheckpointIO):
@@ -57,12 +61,19 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     """A checkpoint's content, on the CPU."""
     try:
         content: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-    except (OSError, RuntimeError, ValueError, KeyError, EOFError, pickle.UnpicklingError) as error:
-        raise ModelFormatError(
-            f"{path} is no checkpoint that can be read ({type(error).__name__}); "
-            "copy the run folder again if it was moved, or train anew in another folder"
-        ) from error
+    except Exception as error:  # bytes of chance make the loader fail in any way
+        raise _unreadable(path, type(error).__name__) from error
+    needed = ("state_dict", "optimizer_states", "lr_schedulers", "loops", "callbacks", "epoch", "global_step")
+    if not isinstance(content, dict) or not all(key in content for key in needed):
+        raise _unreadable(path, "it holds something else")
     return content
+
+
+def _unreadable(path: Path, why: str) -> ModelFormatError:
+    return ModelFormatError(
+        f"{path} is no checkpoint that can be read ({why}); copy the run folder again if it was moved, or train anew "
+        "in another folder"
+    )
 
 
 def replace_file(path: Path, text: str) -> None:
@@ -116,7 +127,8 @@ class RunFolder:
         try:
             (self.out / "last").mkdir(parents=True, exist_ok=True)
             self._take()
-            self._write_state({"phase": None, "step": 0, "epoch": 0, "checkpoint": None, "is_finished": False})
+            state = {"phase": None, "step": 0, "epoch": 0, "is_finished": False}
+            self._write_state({**state, "checkpoint": None, "checksum": None})
             self._write_settings()
         except OSError as error:
             raise ConfigError(f"cannot write to {self.out}: {error.strerror or error}", key="out") from error
@@ -130,10 +142,7 @@ class RunFolder:
             self._write_settings()
             return
         self.changes = changes_allowed(self.out, self.state["header"], self.header)
-        if not (self.out / self.state["checkpoint"]).is_file():
-            raise ModelFormatError(
-                f"{self.out / STATE} names the checkpoint {self.state['checkpoint']}, which is missing"
-            )
+        _check_checkpoint(self.out, self.state)
         if self.changes:
             self._write_settings()
 
@@ -154,9 +163,7 @@ class RunFolder:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(handle)
-            raise ConfigError(
-                f"another process is training in {self.out}; wait for its end, or choose another folder", key="out"
-            ) from None
+            raise _in_use(self.out) from None
         except OSError:  # a file system without locks
             os.close(handle)
             return
@@ -172,11 +179,11 @@ class RunFolder:
         fresh, place = self.out / "last" / (name + ".tmp"), self.out / "last" / name
         try:
             save(fresh)
+            checksum = _checksum(fresh)
             os.replace(fresh, place)
             _sync_folder(place.parent)
-            self._write_state(
-                {"phase": phase, "step": step, "epoch": epoch, "checkpoint": f"last/{name}", "is_finished": False}
-            )
+            state = {"phase": phase, "step": step, "epoch": epoch, "is_finished": False}
+            self._write_state({**state, "checkpoint": f"last/{name}", "checksum": checksum})
             self._tidy(keep=name)
         except OSError as error:
             raise NlpkitError(
@@ -202,6 +209,8 @@ class RunFolder:
 
 def check_out(out: Path, *, resume: bool) -> None:
     """Refuses a folder in which a run cannot begin, or cannot go on: to be called before work is put in."""
+    if _is_in_use(out):
+        raise _in_use(out)
     if resume:
         read_state(out)
         return
@@ -218,7 +227,9 @@ def check_out(out: Path, *, resume: bool) -> None:
 
 def _is_only_begun(out: Path, found: Sequence[str]) -> bool:
     """Whether the folder holds nothing, or what is left of a start that made no checkpoint and no model."""
-    if not set(found) <= BEGUN:
+    if not all(
+        name in BEGUN or name.endswith(".tmp") or re.fullmatch(r"\.best\.\S+-[0-9a-f]{8}", name) for name in found
+    ):
         return False
     last = out / "last"
     names = [path.name for path in last.iterdir()] if last.is_dir() else []
@@ -248,22 +259,90 @@ def _describe_run(out: Path) -> str:
 
 
 def read_state(out: Path) -> dict[str, Any]:
-    """What ``state.json`` of a run folder says."""
+    """What ``state.json`` of a run folder says, of the form that :class:`RunFolder` writes.
+
+    Raises:
+        ConfigError: There is none.
+        ModelFormatError: It is damaged, or of another version; the message names the file.
+    """
     path = out / STATE
     try:
-        state: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        state: dict[str, Any] = json.loads(path.read_bytes())
     except FileNotFoundError:
         leave_out = f"leave out {setting('resume', True)}"
         raise ConfigError(f"there is no run to go on with in {out}; {leave_out}", key="resume") from None
-    except ValueError as error:
-        raise ModelFormatError(f"{path} is damaged: {error}") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelFormatError(f"{path} is damaged: {error}; copy the run folder again") from None
     if not isinstance(state, dict) or state.get("format") != FORMAT:
         found = state.get("format") if isinstance(state, dict) else None
         raise ModelFormatError(f"{path} has format {found!r}; this version of nlpkit reads {FORMAT}")
-    needed = ("phase", "step", "epoch", "checkpoint", "is_finished", "header")
-    if missing := [key for key in needed if key not in state]:
-        raise ModelFormatError(f"{path} is damaged: it says nothing of {', '.join(missing)}; copy the run folder again")
+    if wrong := [key for key, (_, is_right) in _ENTRIES.items() if not is_right(state.get(key))]:
+        expected = " and ".join(f"{_ENTRIES[key][0]} as {key!r}" for key in wrong)
+        raise ModelFormatError(f"{path} is damaged: expected {expected}; copy the run folder again")
     return state
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_header(value: object) -> bool:
+    settings = value.get("settings") if isinstance(value, dict) else None
+    trainer = settings.get("trainer", {}) if isinstance(settings, dict) else None
+    return isinstance(trainer, dict) and _is_count(trainer.get("epochs", 0))
+
+
+_ENTRIES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "phase": ("a name or null", lambda value: value is None or isinstance(value, str)),
+    "step": ("a count", _is_count),
+    "epoch": ("a count", _is_count),
+    "n_threads": ("a count", _is_count),
+    "checkpoint": (
+        "a file in last/ or null",
+        lambda value: value is None or (isinstance(value, str) and CHECKPOINT.fullmatch(value) is not None),
+    ),
+    "checksum": ("a text or null", lambda value: value is None or isinstance(value, str)),
+    "is_finished": ("true or false", lambda value: isinstance(value, bool)),
+    "header": ("the settings of the run", _is_header),
+}
+"""What each entry of ``state.json`` has to be, in words and as a check."""
+
+
+def _check_checkpoint(out: Path, state: Mapping[str, Any]) -> None:
+    """Refuses a checkpoint that is not the one that was written, before anything is read from it."""
+    path = out / state["checkpoint"]
+    if not path.is_file():
+        raise ModelFormatError(f"{out / STATE} names the checkpoint {state['checkpoint']}, which is missing")
+    if not path.resolve().is_relative_to(out.resolve()):
+        raise ModelFormatError(f"{path} is a link that leads out of the run folder, and is not followed")
+    if _checksum(path) != state["checksum"]:
+        raise _unreadable(path, "it does not have the checksum that last/state.json gives")
+
+
+def _checksum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _is_in_use(out: Path) -> bool:
+    """Whether another process trains in the folder."""
+    if os.name != "posix":
+        return False
+    import fcntl
+
+    with suppress(OSError):
+        handle = os.open(out / "last", os.O_RDONLY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(handle)
+    return False
+
+
+def _in_use(out: Path) -> ConfigError:
+    return ConfigError(f"another process is training in {out}; wait for its end, or choose another folder", key="out")
 
 
 def changes_allowed(out: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
@@ -284,7 +363,9 @@ def changes_allowed(out: Path, before: Mapping[str, Any], now: Mapping[str, Any]
             + "\n".join(others),
             key="resume",
         )
-    epochs = [header["settings"]["trainer"]["epochs"] for header in (before, now)] if EPOCHS in changed else [0, 0]
+    epochs = (
+        [header["settings"]["trainer"].get("epochs", 0) for header in (before, now)] if EPOCHS in changed else [0, 0]
+    )
     if epochs[1] < epochs[0]:
         raise ConfigError(
             f"{epochs[0]} in the run, {epochs[1]} now: a run can be taken further, not cut short; its best epoch so "

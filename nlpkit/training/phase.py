@@ -23,6 +23,7 @@ class PhaseData:
         cost: The padded cost of a batch, from its number of records and its longest record.
         collate: Makes a batch from record indices. A batch is anything with ``.to(device)``, or tensors in dicts, lists
             or tuples. It is called once per batch, in the order of training, also after a resumption.
+        keys: What each record is known by when a run is taken up again; its id by default.
         arrange: Gives the records of an epoch, from 0, where each epoch puts them together anew; a pure function.
     """
 
@@ -30,6 +31,7 @@ class PhaseData:
     lengths: Sequence[int]
     cost: Cost
     collate: Callable[[Sequence[int]], Any]
+    keys: Sequence[str] | None = None
     arrange: Callable[[int], PhaseData] | None = None
 
     def __post_init__(self) -> None:
@@ -44,10 +46,10 @@ class PhaseData:
         return self if self.arrange is None else self.arrange(epoch)
 
     def fingerprint(self) -> str:
-        """A hash that changes with the records' ids, lengths or order."""
+        """A hash that changes with the records' keys, lengths or order."""
         digest = hashlib.sha256()
-        for record_id, length in zip(self.ids, self.lengths, strict=True):
-            digest.update(f"{record_id}\0{length}\0".encode("utf-8", "surrogatepass"))
+        for key, length in zip(self.ids if self.keys is None else self.keys, self.lengths, strict=True):
+            digest.update(f"{key}\0{length}\0".encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
 

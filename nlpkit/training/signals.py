@@ -1,12 +1,16 @@
-"""Ctrl-C and SIGTERM while training: finish the step, write a checkpoint, stop."""
+"""Ctrl-C, SIGTERM and a closed terminal while training: finish the step, write a checkpoint, stop."""
 
 from __future__ import annotations
 
 import os
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 from typing import Any
+
+_STOPPING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 class Interrupted(BaseException):
@@ -16,16 +20,19 @@ class Interrupted(BaseException):
 class StopSignals:
     """While entered, the first signal is noted in ``is_requested``, the second one stops at once.
 
-    Outside the main thread signals cannot be handled, and nothing happens.
+    Outside the main thread signals cannot be handled, and nothing happens. A signal that is ignored, as under nohup,
+    stays ignored.
     """
 
     def __init__(self) -> None:
         self.is_requested = False
+        self._is_held = self._is_late = False
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> StopSignals:
         if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+            handlers = {number: signal.getsignal(number) for number in _STOPPING}
+            self._before = {number: handler for number, handler in handlers.items() if handler != signal.SIG_IGN}
             self.install()
         return self
 
@@ -42,9 +49,24 @@ class StopSignals:
             signal.signal(number, handler if handler is not None else signal.SIG_DFL)
         self._before = {}
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """What is inside comes to its end, and a second signal stops after it: a file is not left half written."""
+        self._is_held = True
+        try:
+            yield
+        finally:
+            self._is_held = False
+        if self._is_late:
+            raise Interrupted
+
     def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.is_requested and self._is_held:
+            self._is_late = True
+            return
         if self.is_requested:
             raise Interrupted
         self.is_requested = True
-        # Not print: the signal may have come in the middle of another one.
-        os.write(2, b"\nstopping after this step and its checkpoint; once more stops at once\n")
+        with suppress(OSError):  # nobody may be there to read it
+            # Not print: the signal may have come in the middle of another one.
+            os.write(2, b"\nstopping after this step and its checkpoint; once more stops at once\n")

@@ -6,7 +6,6 @@ import builtins
 import csv
 import json
 import os
-import resource
 import shutil
 import signal
 from pathlib import Path
@@ -14,8 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from nlpkit.errors import ConfigError, DataError, ModelFormatError, NlpkitError
-from nlpkit.training.checkpoint import FileCheckpointIO, check_out
+from nlpkit.errors import ConfigError, DataError, NlpkitError
 from nlpkit.training.phase import Phase
 from nlpkit.training.trainer import train
 from nlpkit.wording import at_command_line
@@ -442,54 +440,3 @@ def test_a_folder_without_a_run_cannot_be_resumed(tiny, tmp_path):
     for out in (tmp_path, tmp_path / "missing"):
         with pytest.raises(ConfigError, match="no run to go on with"):
             tiny.train(out, resume=True)
-
-
-def test_damaged_run_folders(tiny, tmp_path):
-    out = tmp_path / "run"
-    tiny.train(out, epochs=1)
-    path = tiny.checkpoint_path(out)
-    whole = path.read_bytes()
-    path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(ModelFormatError, match="no checkpoint that can be read"):
-        tiny.train(out, epochs=1, resume=True)
-    path.unlink()
-    with pytest.raises(ModelFormatError, match="missing"):
-        tiny.train(out, epochs=1, resume=True)
-    (out / "last" / "state.json").write_text("{")
-    with pytest.raises(ModelFormatError, match="damaged"):
-        tiny.train(out, epochs=1, resume=True)
-    (out / "last" / "state.json").write_text('{"format": 2}')
-    with pytest.raises(ModelFormatError, match="format 2"):
-        tiny.train(out, epochs=1, resume=True)
-
-
-def test_a_checkpoint_that_runs_code_is_refused(tiny, tmp_path):
-    class Evil:
-        def __reduce__(self):
-            return (os.mkdir, (str(tmp_path / "evil"),))
-
-    out = tmp_path / "run"
-    tiny.train(out, epochs=1)
-    torch.save({"x": Evil()}, tiny.checkpoint_path(out))
-    with pytest.raises(ModelFormatError):
-        tiny.train(out, epochs=1, resume=True)
-    assert not (tmp_path / "evil").exists()
-
-
-@pytest.mark.parametrize("limit", [1_000, 100_000, 200_200])
-def test_a_full_disk_is_an_error_of_the_system_wherever_it_strikes(tmp_path, limit):
-    """PyTorch would hide it behind an error of its own when it strikes in the middle of a tensor."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
-    try:
-        with pytest.raises(OSError, match="File too large"):
-            FileCheckpointIO().save_checkpoint({"weight": torch.zeros(50_000)}, tmp_path / "a.ckpt")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-def test_a_state_that_is_not_whole_is_named(tmp_path):
-    (tmp_path / "last").mkdir()
-    (tmp_path / "last" / "state.json").write_text('{"format": 1, "step": 2}')
-    with pytest.raises(ModelFormatError, match="says nothing of phase"):
-        check_out(tmp_path, resume=True)
