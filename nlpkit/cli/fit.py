@@ -26,6 +26,7 @@ from nlpkit.configs import (
 )
 from nlpkit.errors import ConfigError
 from nlpkit.registry import ModelSpec, get_spec
+from nlpkit.streams import Unheard
 from nlpkit.threads import limit_threads
 from nlpkit.wording import did_you_mean, use_options
 
@@ -70,6 +71,18 @@ class Plan(Config):
         """Ranges."""
         if self.limit is not None and self.limit < 1:
             raise ConfigError(f"expected at least 1, got {self.limit}", key="run.limit")
+        for name in ("train", "dev", "out", "schema", "init_from"):
+            given = getattr(self, name)
+            for path in [given] if isinstance(given, str) else given or ():
+                _require_text(path, key=f"run.{name}")
+
+
+def _require_text(path: str, *, key: str) -> None:
+    """Refuse a name that the settings file of the run could not hold."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        raise ConfigError(f"the name {path!r} is no UTF-8; rename it", key=key) from None
 
 
 def run(words: Sequence[str]) -> int:
@@ -108,7 +121,7 @@ def run(words: Sequence[str]) -> int:
         limit=plan.limit,
         resume=bool(typed.get("resume")),
     )
-    print(f"nlpkit: done; try: echo 'a text' | nlpkit predict {plan.out} -", file=sys.stderr)
+    print(f"nlpkit: done; try: echo 'a text' | nlpkit predict {plan.out} -", file=Unheard(sys.stderr))
     return 0
 
 

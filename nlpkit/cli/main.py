@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from types import FrameType
 
+from nlpkit.streams import Unheard
 from nlpkit.threads import wait_passively
 from nlpkit.wording import at_command_line
 
@@ -47,10 +51,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     _open_streams()
     wait_passively()
-    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _answer(list(sys.argv[1:] if argv is None else argv))
+    finally:
+        _let_go()
+
+
+def _answer(words: list[str]) -> int:
+    """The exit status of a command line; what went wrong is said."""
     is_debug = _take_debug(words)
     try:
-        with at_command_line():
+        with at_command_line(), _tidy_ends():
             status = _run(words)
         sys.stdout.flush()
         return status
@@ -63,7 +74,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.code if isinstance(error.code, int) else 1
     except Exception as error:
         if isinstance(error, BrokenPipeError) and _stdout_is_closed():
-            _drop_stdout()
             return 0
         answer = explain(error)
         if answer is None or is_debug:
@@ -122,6 +132,47 @@ def _run(words: list[str]) -> int:
     return status
 
 
+@contextmanager
+def _tidy_ends() -> Iterator[None]:
+    """Lets Ctrl-C, SIGTERM and a closed terminal end the process as an error does, which removes temporary files.
+
+    While a library is imported the process ends at once: what is raised there comes out as any error, or as none.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
+    ours = [number for number in numbers if before[number] in (signal.SIG_DFL, signal.default_int_handler)]
+
+    def end(number: int, frame: FrameType | None) -> None:
+        if _is_importing(frame):
+            with suppress(OSError):
+                os.write(2, b"nlpkit: interrupted\n")
+            output = sys.modules.get("nlpkit.cli.output")
+            for name in output.UNFINISHED if output else ():
+                with suppress(OSError):
+                    os.unlink(name)
+            os._exit(128 + number)
+        raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+
+    for number in ours:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, before[number])
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_globals.get("__name__") == "importlib._bootstrap":
+            return True
+        frame = frame.f_back
+    return False
+
+
 def _open_streams() -> None:
     """Python has no stream where the caller closed one, as in ``>&-``: then nothing is read, or written to nowhere."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
@@ -138,10 +189,9 @@ def _take_debug(words: list[str]) -> bool:
 
 
 def _say(message: str) -> None:
-    try:
-        print(f"nlpkit: {message}", file=sys.stderr)
-    except UnicodeEncodeError:
-        print(f"nlpkit: {message}".encode("ascii", "backslashreplace").decode(), file=sys.stderr)
+    line = f"nlpkit: {message}\n"
+    encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
+    Unheard(sys.stderr).write(line.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def _stdout_is_closed() -> bool:
@@ -156,10 +206,14 @@ def _stdout_is_closed() -> bool:
         return True
 
 
-def _drop_stdout() -> None:
-    """Send what is still buffered nowhere; else Python complains about the closed pipe when it ends."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _let_go() -> None:
+    """Sends what a closed or full stream still holds nowhere; else Python complains, and ends with another status."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 if __name__ == "__main__":

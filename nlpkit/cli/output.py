@@ -21,6 +21,9 @@ _File = tuple[int, int]
 STDOUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 """Names of standard output, which may be a file that the shell opened."""
 
+UNFINISHED: set[str] = set()
+"""Temporary files that hold results; whoever ends the process without an error removes them."""
+
 _FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
@@ -53,6 +56,7 @@ def open_output(path: str | None, *, force: bool) -> Iterator[TextIO]:
         os.close(number)
     except OSError as error:  # name the file that the user asked for, not the temporary one
         raise type(error)(error.errno, error.strerror, path) from error
+    UNFINISHED.add(name)
     try:
         opener = gzip.open if target.suffix.lower() == ".gz" else open
         with _naming(path), cast(TextIO, opener(name, "wt", encoding="utf-8", newline="")) as handle:
@@ -68,6 +72,8 @@ def open_output(path: str | None, *, force: bool) -> Iterator[TextIO]:
         with suppress(OSError):
             os.unlink(name)
         raise
+    finally:
+        UNFINISHED.discard(name)
 
 
 def require_places(*paths: str | None, inputs: Sequence[str], force: bool) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, cast
+
+from nlpkit.streams import Unheard
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 class Reporter:
     """Messages to standard error and to a log file, and a progress bar if standard error is a terminal.
 
+    That standard error is closed or full stops nothing.
+
     Args:
         log: The file that messages are added to, or None.
         is_live: Draw a bar; by default if standard error is a terminal.
@@ -21,7 +25,7 @@ class Reporter:
 
     def __init__(self, log: Path | None, *, is_live: bool | None = None) -> None:
         self._log: TextIO | None = log.open("a", encoding="utf-8", newline="\n") if log else None
-        self._is_live = sys.stderr.isatty() if is_live is None else is_live
+        self._is_live = Unheard(sys.stderr).isatty() if is_live is None else is_live
         self._bar: Progress | None = None
         self._bar_task: TaskID | None = None
 
@@ -30,7 +34,7 @@ class Reporter:
         if self._bar is not None:
             self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
         else:
-            print(text, file=sys.stderr, flush=True)
+            print(text, file=Unheard(sys.stderr), flush=True)
         self.log(text)
 
     def log(self, text: str) -> None:
@@ -65,7 +69,7 @@ class Reporter:
             TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(),
-            console=Console(stderr=True),
+            console=Console(file=cast(TextIO, Unheard(sys.stderr))),
             speed_estimate_period=60,  # one slow batch does not make the time left jump
         )
         self._bar_task = self._bar.add_task("", total=total, completed=done, loss="", score="")
