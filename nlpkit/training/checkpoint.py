@@ -228,7 +228,7 @@ def check_out(out: Path, *, resume: bool) -> None:
 def _is_only_begun(out: Path, found: Sequence[str]) -> bool:
     """Whether the folder holds nothing, or what is left of a start that made no checkpoint and no model."""
     if not all(
-        name in BEGUN or name.endswith(".tmp") or re.fullmatch(r"\.best\.\S+-[0-9a-f]{8}", name) for name in found
+        name in BEGUN or name.endswith(".tmp") or re.fullmatch(r"\.best\.(saving|old|gone)-[0-9a-f]{8}", name) for name in found
     ):
         return False
     last = out / "last"
