@@ -6,7 +6,7 @@ import hashlib
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -90,12 +90,12 @@ def repeatable() -> Iterator[None]:
     """
     import torch
 
-    mode = torch.get_deterministic_debug_mode()
-    fills = torch.utils.deterministic.fill_uninitialized_memory
+    mode, memory = torch.get_deterministic_debug_mode(), cast(Any, torch.utils.deterministic)
+    fills = memory.fill_uninitialized_memory
     torch.use_deterministic_algorithms(True, warn_only=mode < 2)
-    torch.utils.deterministic.fill_uninitialized_memory = fills and mode > 0  # a slow aid for debugging
+    memory.fill_uninitialized_memory = fills and mode > 0  # a slow aid for debugging
     try:
         yield
     finally:
         torch.set_deterministic_debug_mode(mode)
-        torch.utils.deterministic.fill_uninitialized_memory = fills
+        memory.fill_uninitialized_memory = fills

@@ -30,6 +30,7 @@ SETTINGS = "config.yaml"
 BEGUN = {SETTINGS, "log.txt", "last"}
 """What a start leaves that came to nothing. A new run may begin over it, and over temporary files."""
 
+TEMPORARY = re.compile(r".+\.tmp|\.best\.(saving|old|gone)-[0-9a-f]{8}")
 CHECKPOINT = re.compile(r"last/[^/\\\0]+\.ckpt")
 
 
@@ -227,9 +228,7 @@ def check_out(out: Path, *, resume: bool) -> None:
 
 def _is_only_begun(out: Path, found: Sequence[str]) -> bool:
     """Whether the folder holds nothing, or what is left of a start that made no checkpoint and no model."""
-    if not all(
-        name in BEGUN or name.endswith(".tmp") or re.fullmatch(r"\.best\.(saving|old|gone)-[0-9a-f]{8}", name) for name in found
-    ):
+    if not all(name in BEGUN or TEMPORARY.fullmatch(name) for name in found):
         return False
     last = out / "last"
     names = [path.name for path in last.iterdir()] if last.is_dir() else []
